@@ -142,7 +142,8 @@ func (s *Server) workspace(ctx context.Context) (*review.Workspace, error) {
 	if err != nil || s.opts.Workspace == nil {
 		return &review.Workspace{Service: service}, err
 	}
-	return s.opts.Workspace(ctx)
+	actor, _ := s.actor(ctx)
+	return s.opts.Workspace(ctx, sessionOf(ctx), actor.Name)
 }
 
 // can returns the actions that the user may take in the app.

@@ -10,9 +10,18 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// caller identifies the caller by the client's name and its connection, as far as the protocol gives them.
+// caller identifies the caller, and marks its connection as alive on the service's track.
 func (s *Server) caller(ctx context.Context, service *verbs.Service) verbs.Caller {
-	client, connection := "", ""
+	actor, connection := s.actor(ctx)
+	if connection != "" {
+		s.connections.join(connection, actor, service)
+	}
+	return verbs.Caller{Actor: actor, Session: sessionOf(ctx), Face: Tools{s.opts.Toolsets, s.opts.User, s.opts.Servers}}
+}
+
+// actor identifies the caller by the client's name and its connection, as far as the protocol gives them.
+func (s *Server) actor(ctx context.Context) (actor plan.Actor, connection string) {
+	client := ""
 	session := server.ClientSessionFromContext(ctx)
 	if session != nil {
 		connection = session.SessionID()
@@ -24,11 +33,10 @@ func (s *Server) caller(ctx context.Context, service *verbs.Service) verbs.Calle
 	} else if known, ok := session.(server.SessionWithClientInfo); ok {
 		client = known.GetClientInfo().Name
 	}
-	actor := s.opts.Actor(client, connection)
-	if connection != "" {
-		actor = s.connections.register(connection, actor, service.Join)
+	if known, ok := s.connections.actor(connection); ok {
+		return known, connection
 	}
-	return verbs.Caller{Actor: actor, Face: Tools{s.opts.Toolsets, s.opts.User, s.opts.Servers}}
+	return s.opts.Actor(client, connection), connection
 }
 
 // connections maps live connections to their actors, so that claims lapse as soon as a connection ends.
@@ -37,23 +45,34 @@ type connections struct {
 	actors map[string]joined
 }
 
-// joined is the actor of a connection, and the function to call when it ends.
+// joined is the actor of a connection, the service of its track, and the function to call when it ends or leaves the track.
 type joined struct {
-	actor plan.Actor
-	leave func()
+	actor   plan.Actor
+	service *verbs.Service
+	leave   func()
 }
 
-// register registers a connection at its first call and returns its actor. The actor stays the same from then
-// on, although a stateless request may leave out the client's name.
-func (c *connections) register(connection string, actor plan.Actor, join func(string) func()) plan.Actor {
+// actor returns the actor of a connection. It stays the same from the first call on, although a stateless request may leave out
+// the client's name.
+func (c *connections) actor(connection string) (plan.Actor, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	known, ok := c.actors[connection]
-	if !ok {
-		known = joined{actor, join(actor.Name)}
-		c.actors[connection] = known
+	return known.actor, ok
+}
+
+// join marks a connection as alive on a track, until it ends or joins another.
+func (c *connections) join(connection string, actor plan.Actor, service *verbs.Service) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	known, ok := c.actors[connection]
+	if ok && known.service == service {
+		return
 	}
-	return known.actor
+	if ok {
+		known.leave() // first: both announce the server in one place
+	}
+	c.actors[connection] = joined{actor, service, service.Join(actor.Name)}
 }
 
 func (c *connections) registerHooks(hooks *server.Hooks) {

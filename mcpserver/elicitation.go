@@ -134,7 +134,7 @@ func (d elicitation) inputRequired(ctx context.Context) *mcp.CallToolResult {
 	}
 	sealer, err := d.opts.Sealer()
 	if err == nil {
-		state, err = sealer.Seal(SealClaims{By: clientName(d.caller), Tool: d.row.Name,
+		state, err = sealer.Seal(SealClaims{By: clientName(d.caller), Track: d.service.Track(), Tool: d.row.Name,
 			Arguments: Fingerprint(d.request.Params.RawArguments),
 			Request:   d.question.Request, Question: d.question.Question, Step: step, Digest: d.question.Digest,
 			Expires: time.Now().Add(maxStateAge)})
@@ -350,7 +350,7 @@ func (c toolCall) resume(ctx context.Context) *mcp.CallToolResult {
 		return mcp.NewToolResultError(c.internalError(c.row.Name, err))
 	}
 	claims, err := sealer.Unseal(c.request.Params.RequestState)
-	if err != nil || claims.By != clientName(c.caller) || claims.Tool != c.row.Name ||
+	if err != nil || claims.By != clientName(c.caller) || claims.Track != c.service.Track() || claims.Tool != c.row.Name ||
 		claims.Arguments != Fingerprint(c.request.Params.RawArguments) {
 		return refuse()
 	}

@@ -19,6 +19,7 @@ import (
 // SealClaims is the content of a token.
 type SealClaims struct {
 	By        string    `json:"by"`        // the caller
+	Track     string    `json:"track"`     // whose requests have ids of their own
 	Tool      string    `json:"tool"`      // the call that asked
 	Arguments string    `json:"arguments"` // Fingerprint of its arguments
 	Request   string    `json:"request,omitempty"`

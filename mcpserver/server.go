@@ -31,9 +31,9 @@ type Options struct {
 	User     verbs.Face // how the user makes the calls that tools cannot make
 	Logger   *slog.Logger
 
-	// Service returns the service for a call. It is asked at each use, so that nothing is opened before a
-	// client needs it.
-	Service func(ctx context.Context, roots Roots) (*verbs.Service, error)
+	// Service returns the service of the track that a caller is on; names are its session's, if known, and its actor's. It is
+	// asked at each use, so that nothing is opened before a client needs it.
+	Service func(ctx context.Context, roots Roots, names ...string) (*verbs.Service, error)
 	// Box returns the file tools for the toolset workspace; nil: none.
 	Box func(ctx context.Context) (*toolbox.Box, error)
 	// Servers are other servers; the toolsets servers and execution offer their tools. Nil: none.
@@ -42,8 +42,8 @@ type Options struct {
 	// cause once changes are forbidden; stop ends the watch for that. It returns a refusal if changes
 	// are not allowed now. Nil: changes are always allowed.
 	GuardChange func(ctx context.Context, cause error) (free context.Context, stop func(), err error)
-	// Workspace returns the workspace as people see it; nil: only the data of its service.
-	Workspace func(ctx context.Context) (*review.Workspace, error)
+	// Workspace returns the workspace as people see it, on a caller's track; nil: only the data of its service.
+	Workspace func(ctx context.Context, names ...string) (*review.Workspace, error)
 	// Sealer returns the sealer for the state of a question while it travels through a client; nil: clients
 	// of the stateless revision are not asked.
 	Sealer func() (*Sealer, error)
@@ -101,7 +101,7 @@ func New(opts Options) (*Server, error) {
 	var running sync.WaitGroup
 	s.background, s.waitForBackground = func(do func(context.Context)) { running.Go(func() { do(ctx) }) }, running.Wait
 	s.subscriptions = &subscriptions{ctx: ctx, service: s.service, log: opts.Logger,
-		sessions: map[string]server.ClientSession{}, subscribers: map[string]*subscriber{}}
+		sessions: map[string]server.ClientSession{}, subscribers: map[string]*subscriber{}, tracks: map[*verbs.Service]*watchedTrack{}}
 	hooks := &server.Hooks{}
 	s.subscriptions.registerHooks(hooks)
 	s.connections.registerHooks(hooks)
@@ -119,6 +119,7 @@ func New(opts Options) (*Server, error) {
 		server.WithResourceCompletionProvider(completion{s}),
 		server.WithCacheHints(0, mcp.CacheScopePrivate),
 		server.WithHooks(hooks),
+		server.WithToolHandlerMiddleware(withSession),
 		server.WithToolHandlerMiddleware(s.withRoots),
 		server.WithToolHandlerMiddleware(s.recordCall),
 	)...)
@@ -136,7 +137,8 @@ func New(opts Options) (*Server, error) {
 }
 
 func (s *Server) service(ctx context.Context) (*verbs.Service, error) {
-	return s.opts.Service(ctx, s.roots)
+	actor, _ := s.actor(ctx)
+	return s.opts.Service(ctx, s.roots, sessionOf(ctx), actor.Name)
 }
 
 // Close ends all background work and releases the connections' claims. The transport disconnects the clients.

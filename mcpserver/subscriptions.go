@@ -31,13 +31,27 @@ type subscriptions struct {
 	mu          sync.Mutex
 	sessions    map[string]server.ClientSession // registered sessions by id; they outlive requests
 	subscribers map[string]*subscriber
-	watching    bool
-	rules       bool       // watchRules has run
-	beginning   bool       // a goroutine is about to watch
-	phase       plan.Phase // phase of the last list of tools, "" before the first
-	last        plan.State // last state that clients were notified of
-	read        bool       // last was read from the log; otherwise it has only a phase and a revision
+	tracks      map[*verbs.Service]*watchedTrack
+	rules       bool // watchRules has run
 	running     sync.WaitGroup
+}
+
+// watchedTrack is a track that a client of the server works on. All clients are notified of the changes of all of these: a
+// notification too many costs them one request.
+type watchedTrack struct {
+	watching  bool
+	beginning bool       // a goroutine is about to watch
+	phase     plan.Phase // phase of the last list of tools, "" before the first
+	last      plan.State // last state that clients were notified of
+	read      bool       // last was read from the log; otherwise it has only a phase and a revision
+}
+
+// track returns the record of a service's track. The caller holds the mutex.
+func (s *subscriptions) track(service *verbs.Service) *watchedTrack {
+	if s.tracks[service] == nil {
+		s.tracks[service] = &watchedTrack{}
+	}
+	return s.tracks[service]
 }
 
 // subscriber is a session, or one of its listen streams, with its subscriptions. The lists belong to subscriptions.
@@ -161,28 +175,29 @@ func (s *subscriptions) subscribe(ctx context.Context, key string, session serve
 
 // recordPhase records the phase of the list of tools that a client got. The client is notified when the phase
 // changes.
-func (s *subscriptions) recordPhase(phase plan.Phase, revision plan.Revision) {
+func (s *subscriptions) recordPhase(service *verbs.Service, phase plan.Phase, revision plan.Revision) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.phase = phase
-	if !s.read {
-		s.last = plan.State{Phase: phase, Revision: revision}
+	t := s.track(service)
+	if t.phase = phase; !t.read {
+		t.last = plan.State{Phase: phase, Revision: revision}
 	}
 }
 
 // beginSoon starts to watch in a goroutine, so that the current call need not wait. A change before that is
 // noticed from the listed phase. The goroutine ends once the watch runs.
-func (s *subscriptions) beginSoon(ctx context.Context) {
+func (s *subscriptions) beginSoon(ctx context.Context, service *verbs.Service) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.watching || s.beginning || s.ctx.Err() != nil {
+	t := s.track(service)
+	if t.watching || t.beginning || s.ctx.Err() != nil {
 		return
 	}
-	s.beginning = true
+	t.beginning = true
 	s.running.Go(func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		if ctx := context.WithoutCancel(ctx); s.phase.IsRestricted() {
+		if ctx := context.WithoutCancel(ctx); t.phase.IsRestricted() {
 			s.watchAll(ctx) // to notice when the phase expires
 		} else {
 			s.watch(ctx)
@@ -216,40 +231,45 @@ func (s *subscriptions) removeSubscriber(key string) {
 
 // watchAll watches, and reads the state to compare the next one with. The caller holds the mutex.
 func (s *subscriptions) watchAll(ctx context.Context) {
-	if s.watch(ctx); !s.watching || s.read {
+	service := s.watch(ctx)
+	if service == nil || s.track(service).read {
 		return
 	}
-	service, err := s.service(ctx)
-	if err == nil {
-		s.last, err = service.State(ctx)
-	}
-	if s.read = err == nil; !s.read {
+	t := s.track(service)
+	var err error
+	t.last, err = service.State(ctx)
+	if t.read = err == nil; !t.read {
 		s.log.Error("state not read", "error", err)
 		return
 	}
-	if s.phase != "" && s.phase != s.last.PhaseNow() { // it changed before there was a log to watch
+	if t.phase != "" && t.phase != t.last.PhaseNow() { // it changed before there was a log to watch
 		s.notifyAll(mcp.MethodNotificationToolsListChanged, nil)
 	}
 }
 
-// watch follows the state until the server ends; a second call does nothing. For a client that has only
-// listed the tools the log is not opened: the phase is enough. The caller holds the mutex; ctx is that of the
-// request.
-func (s *subscriptions) watch(ctx context.Context) {
-	if s.watching || s.ctx.Err() != nil {
-		return
+// watch follows the state of the caller's track until the server ends, and returns its service; nil if it is not watched. A second
+// call does nothing. For a client that has only listed the tools the log is not opened: the phase is enough. The caller holds the
+// mutex; ctx is that of the request.
+func (s *subscriptions) watch(ctx context.Context) *verbs.Service {
+	if s.ctx.Err() != nil {
+		return nil
 	}
 	service, err := s.service(ctx)
+	if err == nil && s.track(service).watching {
+		return service
+	}
 	var changes <-chan struct{}
 	if err == nil {
 		changes, err = service.Watch(s.ctx)
 	}
 	if err != nil {
 		s.log.Error("changes are not watched", "error", err)
-		return
+		return nil
 	}
-	s.watching = true
-	s.running.Go(func() { s.follow(service, changes) })
+	t := s.track(service)
+	t.watching = true
+	s.running.Go(func() { s.follow(service, t, changes) })
+	return service
 }
 
 // watchRules notifies subscribers when the rule book on disk has drifted from the canonical one or is in order again,
@@ -278,9 +298,9 @@ const retryInterval = time.Minute
 
 // follow notifies clients of every change of the state until the server ends. Its timer reads the state when
 // planning mode expires: the first process to look records the expiry.
-func (s *subscriptions) follow(service *verbs.Service, changes <-chan struct{}) {
+func (s *subscriptions) follow(service *verbs.Service, t *watchedTrack, changes <-chan struct{}) {
 	s.mu.Lock()
-	before := s.last
+	before := t.last
 	s.mu.Unlock()
 	timer, wait := time.NewTimer(0), time.Duration(0)
 	defer timer.Stop()
@@ -306,11 +326,11 @@ func (s *subscriptions) follow(service *verbs.Service, changes <-chan struct{}) 
 			continue
 		}
 		s.mu.Lock()
-		former := planID(s.last) != planID(after)
-		if !s.read { // last has no plan, so look for plans that ended since
-			former = slices.ContainsFunc(after.Past, func(past plan.PastPlan) bool { return past.Revision >= s.last.Revision })
+		former := planID(t.last) != planID(after)
+		if !t.read { // last has no plan, so look for plans that ended since
+			former = slices.ContainsFunc(after.Past, func(past plan.PastPlan) bool { return past.Revision >= t.last.Revision })
 		}
-		before, s.last, s.read = s.last, after, true
+		before, t.last, t.read = t.last, after, true
 		s.mu.Unlock()
 		s.notify(before, after, former)
 		before = after

@@ -227,9 +227,9 @@ func (s *Server) listByPhase(ctx context.Context, _ any, _ *mcp.ListToolsRequest
 		}
 		return
 	}
-	s.subscriptions.recordPhase(phase, revision)
+	s.subscriptions.recordPhase(service, phase, revision)
 	if revision > 0 { // listing the tools creates nothing
-		s.subscriptions.beginSoon(ctx)
+		s.subscriptions.beginSoon(ctx, service)
 	}
 	if phase.IsRestricted() {
 		result.Tools = slices.DeleteFunc(result.Tools, func(tool mcp.Tool) bool { return !passing[tool.Name] })

@@ -105,9 +105,9 @@ func (t Tools) Word(call verbs.Call) (text string, can bool) {
 		return `planloop_status {"task":` + call.Step.Number() + pageOf(call) + "}", true
 	case verbs.CallListTasks:
 		return `planloop_status {"full":true` + pageOf(call) + "}", loop
-	case verbs.CallAskStatus:
-		if call.Page > 0 {
-			return onlyLoop(fmt.Sprintf(`planloop_status {"page":%d}`, call.Page), "ask the user to run "+t.byUser(call))
+	case verbs.CallAskStatus, verbs.CallJoin:
+		if arguments := statusArguments(call); arguments != "" {
+			return onlyLoop("planloop_status "+arguments, "ask the user to run "+t.byUser(call))
 		}
 		return "planloop_status", loop
 	case verbs.CallWait:
@@ -214,3 +214,14 @@ func pageOf(call verbs.Call) string {
 
 // maxIDTokens limits a signal's id in a reply.
 const maxIDTokens = 14
+
+// statusArguments returns the arguments of a call of planloop_status for a track or a page, "" for neither.
+func statusArguments(call verbs.Call) string {
+	switch {
+	case call.Kind == verbs.CallJoin:
+		return `{"track":"` + call.ID + `"}`
+	case call.Page > 0:
+		return fmt.Sprintf(`{"page":%d}`, call.Page)
+	}
+	return ""
+}

@@ -52,7 +52,7 @@ func (a *app) findHosts() (found presence.Hosts) {
 		found = presence.FindHosts(home)
 	}
 	if ws := a.ws.Load(); ws != nil {
-		found.Elsewhere = found.Elsewhere || engine.AgentRunsElsewhere(ws.place.StateDir)
+		found.Elsewhere = found.Elsewhere || engine.AgentRunsElsewhere(ws.place.TrackDirs())
 	}
 	return found
 }
@@ -111,17 +111,17 @@ func (a *app) whyNoPerson() string { return a.person().Why }
 // stepAgent reports whether this process belongs to an agent that planloop run started for a step, by its environment or descent.
 // An HTTP server's clients count as ordinary agents unless the server itself was started there.
 func (a *app) stepAgent() (engine.Worker, bool) {
-	stateDir := ""
+	var place workspace.Workspace
 	if ws := a.ws.Load(); ws != nil && !a.flags.ephemeral {
-		stateDir = ws.place.StateDir
+		place = ws.place
 	}
-	return a.stepAgentIn(stateDir)
+	return a.stepAgentIn(place)
 }
 
 // stepAgentIn is stepAgent for a workspace that is not open.
-func (a *app) stepAgentIn(stateDir string) (engine.Worker, bool) {
+func (a *app) stepAgentIn(place workspace.Workspace) (engine.Worker, bool) {
 	_, inherited := a.inherited(engine.EnvRun)
-	return engine.FindWorker(stateDir, cmp.Or(a.getenv(engine.EnvRun), inherited), a.ancestors)
+	return engine.FindWorker(place.TrackDirs(), cmp.Or(a.getenv(engine.EnvRun), inherited), a.ancestors)
 }
 
 func (a *app) stepAgentActor(via plan.Channel) (plan.Actor, bool) {

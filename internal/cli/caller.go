@@ -18,7 +18,7 @@ import (
 // caller returns an agent started for a step, a named agent, the client of a server with the same host, CI, or the user.
 func (a *app) caller() verbs.Caller {
 	if agent, is := a.stepAgentActor(plan.ChannelAgentShell); is {
-		return verbs.Caller{Actor: agent, Face: terminal.CommandLine{}}
+		return verbs.Caller{Actor: agent, Face: terminal.CommandLine{Track: a.flags.track}}
 	}
 	found := a.evidence().Present() // also on a shared terminal: the core refuses decisions there
 	who := workspace.Caller{Agent: a.agentName(), Login: a.login(), CI: workspace.InCI(a.getenv), Terminal: a.inIsTerminal,
@@ -26,7 +26,7 @@ func (a *app) caller() verbs.Caller {
 	if ws := a.ws.Load(); ws != nil && who.Agent == "" && !who.Present {
 		who.Server = ws.client()
 	}
-	return verbs.Caller{Actor: who.Actor(), Face: terminal.CommandLine{}}
+	return verbs.Caller{Actor: who.Actor(), Face: terminal.CommandLine{Track: a.flags.track}}
 }
 
 // isReadByPerson reports whether a person at the terminal reads what a command prints.
@@ -136,11 +136,8 @@ func (a *app) refuseOutsideStep(cmd *cobra.Command) error {
 	if accessOf(cmd) != noAccess || !cmd.HasParent() || cmd.HasSubCommands() {
 		return nil
 	}
-	stateDir := ""
-	if place, err := workspace.Find(a.lookup()); err == nil {
-		stateDir = place.StateDir
-	}
-	w, is := a.stepAgentIn(stateDir)
+	place, _ := a.findWorkspace() // without one, the environment tells
+	w, is := a.stepAgentIn(place)
 	if !is {
 		return nil
 	}

@@ -145,6 +145,7 @@ func newRootCommand(a *app) *cobra.Command {
 	flags := root.PersistentFlags()
 	flags.StringVarP(&a.flags.workspace, "workspace", "C", "", "use the plan of the directory `DIR` (default: the enclosing git work "+
 		"tree)")
+	flags.StringVar(&a.flags.track, "track", "", "use the track `NAME`, a plan beside the workspace's main one")
 	flags.StringVar(&a.flags.agent, "agent", "", "act as the agent `NAME`")
 	flags.BoolVar(&a.flags.json, "json", false, "print JSON")
 	flags.BoolVar(&a.flags.ephemeral, "ephemeral", false, "keep the plan in memory only, while this process runs")
@@ -159,7 +160,7 @@ func newRootCommand(a *app) *cobra.Command {
 	addGroup(root, "Running the plan:", newRunCommand(a), newPauseCommand(a))
 	addGroup(root, "Planning mode:", newPlanCommand(a), newObjectCommand(a, "submit", (*verbs.Service).SubmitPlan),
 		newReviewCommand(a), newApproveCommand(a), newRejectCommand(a),
-		newCommand("edit", "COMMENT...", atLeastOne("a comment with the requested changes"), a.decideNow(plan.Returned)),
+		newCommand("edit", "COMMENT...", atLeastOne("a comment with the requested changes"), a.onWaitingTrack(a.decideNow(plan.Returned))),
 		newAnswerCommand(a), newCommentCommand(a), newReplyCommand(a))
 	addGroup(root, "Other programs:", newServeCommand(a), newCommand("servers", "", noArguments, a.servers), newHookCommand(a),
 		newExportCommand(a), a.replacing(newImportCommand(a)))

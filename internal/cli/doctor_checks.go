@@ -313,7 +313,7 @@ func (a *app) checkHandshake(ctx context.Context, place workspace.Workspace) []f
 
 func checkServers(place workspace.Workspace) []finding {
 	var all []finding
-	for _, s := range presence.Open(place.StateDir, presence.Options{}).Servers() {
+	for _, s := range presence.Open(place.SharedDir(), presence.Options{}).Servers() {
 		f := finding{About: "server", State: fine,
 			Text: fmt.Sprintf("%s is served by process %d", cmp.Or(s.Client, "a client"), s.Process.PID)}
 		if s.Version != version() {
@@ -327,7 +327,7 @@ func checkServers(place workspace.Workspace) []finding {
 
 func checkErrors(place workspace.Workspace) []finding {
 	var all []finding
-	for _, e := range lastErrors(errorsShown, place.StateDir, filepath.Dir(place.StateDir)) {
+	for _, e := range lastErrors(errorsShown, place.SharedDir(), place.StateHome()) {
 		text := e.At.Local().Format("2006-01-02 15:04") + " " + e.Who + ": " + e.Text
 		if e.Version != version() {
 			text += " (planloop " + e.Version + ")"

@@ -47,7 +47,7 @@ func (e stepEngine) Run(ctx context.Context, o verbs.EngineOptions) (plan.StopRe
 	ws.servers.refreshFor(ctx, state.Plan) // so that the run uses the tools as offered now
 	options := engine.Options{Parallel: ws.config.Parallel, Logger: e.logger(), Files: box.Files}
 	if !e.flags.ephemeral {
-		options.StateDir = ws.place.StateDir
+		options.StateDir, options.Shared = ws.place.StateDir, ws.place.SharedDir()
 	}
 	if o.Agents {
 		agents, err := e.configuredAgents(ws.place, ws.config.Agents)
@@ -55,7 +55,7 @@ func (e stepEngine) Run(ctx context.Context, o verbs.EngineOptions) (plan.StopRe
 			return "", err
 		}
 		if agents != nil {
-			options.Agents, options.Workspace = agents, ws.place.Path
+			options.Agents, options.Workspace, options.Track = agents, ws.place.Path, ws.place.TrackName()
 			options.Prompt = func(ctx context.Context, state plan.State, id plan.StepID, o engine.WorkOrder) string {
 				step, _ := state.Plan.Steps.Get(id)
 				return ws.verbs.WorkPrompt(ctx, state, step, verbs.WorkOrder(o))

@@ -110,6 +110,7 @@ func (a *app) answerHook(ctx context.Context, host hook.Host, event string) (ans
 	if readable = err == nil; !readable || call.Moment == hook.OtherMoment {
 		return answer
 	}
+	a.hookSession = call.Session
 	a.hostLookup = workspace.Lookup{Dir: call.Dir, Roots: call.Roots, Hosted: true}
 	call.Roots = append(call.Roots, a.lookup().HostDirs()...)
 	ws, err := a.open(ctx, nil)
@@ -223,8 +224,10 @@ func (a *app) holdForHook(ctx context.Context, ws *openWorkspace, path string) (
 		return hold, err
 	}
 	for _, state := range ws.presence.OtherStates(a.ancestors) {
-		if hold, err := a.holdOf(ctx, workspace.FromState(state)); err != nil || hold.By != "" {
-			return hold, err
+		for _, track := range workspace.FromState(state).Tracks() {
+			if hold, err := a.holdOf(ctx, track); err != nil || hold.By != "" {
+				return hold, err
+			}
 		}
 	}
 	return toolbox.Hold{}, nil
@@ -287,7 +290,12 @@ func (a *app) mayBeRestricted(call hook.Call, readable bool) bool {
 		return a.anyRestricted(ctx, everywhere())
 	}
 	call.Dir = cmp.Or(call.Dir, place.Path)
-	states := append(presence.Open(place.StateDir, presence.Options{}).OtherStates(a.ancestors), place.StateDir)
+	var states []string
+	for _, state := range append(presence.Open(place.SharedDir(), presence.Options{}).OtherStates(a.ancestors), place.SharedDir()) {
+		for _, track := range workspace.FromState(state).Tracks() {
+			states = append(states, track.StateDir)
+		}
+	}
 	for _, at := range call.PossiblePaths() {
 		for _, other := range a.overlapping(place, at) {
 			states = append(states, other.StateDir)

@@ -28,7 +28,7 @@ func (a *app) servesHost(place workspace.Workspace, call hook.Call) bool {
 			return false
 		}
 	}
-	return presence.HasServer(place.StateDir, a.ancestors())
+	return presence.HasServer(place.SharedDir(), a.ancestors())
 }
 
 // shadowed reports whether the command names planloop while the PATH finds a program of that name in the workspace.

@@ -81,7 +81,7 @@ func (a *app) hostStates(ctx context.Context, place workspace.Workspace) ([]host
 		return nil, err
 	}
 	m.Project = place.Path
-	heard := presence.HookSigns(filepath.Dir(place.StateDir))
+	heard := presence.HookSigns(place.StateHome())
 	theirs := m.InspectAll(hosts.Request{Scope: hosts.Project})
 	var all []hostState
 	for i, own := range m.InspectAll(hosts.Request{Scope: hosts.User}) {
@@ -114,7 +114,7 @@ func (a *app) enforcementOn(ctx context.Context, place workspace.Workspace, k ho
 	last := verbs.ActiveAgent{Agent: k.Host, Host: k.Host, Title: k.Title,
 		Settings: func() verbs.HookSettings { return a.hookSettings(place, k.Host) }}
 	if i := slices.IndexFunc(heard, func(h presence.HookSign) bool {
-		return h.Host == k.Host && h.State == filepath.Base(place.StateDir)
+		return h.Host == k.Host && h.State == filepath.Base(place.SharedDir())
 	}); i >= 0 {
 		last.Answered = heard[i].ToolChecked
 	}
@@ -180,8 +180,8 @@ func faults(host hosts.Host) []string {
 }
 
 func lastHookCall(h presence.HookSign, place workspace.Workspace) *hookCall {
-	answer := &hookCall{At: h.At, Event: h.Event, Version: h.Version, Here: h.State == filepath.Base(place.StateDir), Runs: h.Runs}
-	in := workspace.FromState(filepath.Join(filepath.Dir(place.StateDir), h.State))
+	answer := &hookCall{At: h.At, Event: h.Event, Version: h.Version, Here: h.State == filepath.Base(place.SharedDir()), Runs: h.Runs}
+	in := workspace.FromState(filepath.Join(place.StateHome(), h.State))
 	if answer.Workspace = cmp.Or(in.Path, in.Name); answer.Here {
 		answer.Workspace = place.Path
 	}

@@ -119,7 +119,7 @@ func (a *app) restricted(ctx context.Context, other workspace.Workspace) (bool, 
 	s := session.New(sqlite.New(other.StateDir, sqlite.Options{}), session.Options{Limits: config.Limits(), Mark: other,
 		Logger: a.logger()})
 	defer func() { _ = s.Close() }()
-	seen := presence.Open(other.StateDir, presence.Options{Logger: a.logger()})
+	seen := presence.Open(other.StateDir, presence.Options{Logger: a.logger(), Shared: other.SharedDir()})
 	phase, _, err := verbs.New(s, verbs.Options{Presence: seen, Limits: config.Limits()}).Phase(ctx)
 	return phase.IsRestricted(), err
 }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -13,7 +14,6 @@ import (
 	"github.com/planloop/planloop/internal/shell"
 	"github.com/planloop/planloop/internal/terminal"
 	"github.com/planloop/planloop/internal/verbs"
-	"github.com/planloop/planloop/internal/workspace"
 	"github.com/planloop/planloop/plan"
 	"github.com/planloop/planloop/resources"
 )
@@ -102,7 +102,7 @@ func (a *app) printMode(ws *openWorkspace, reply verbs.ModeReply, state plan.Sta
 }
 
 func (a *app) allows(_ *cobra.Command, args []string) error {
-	place, err := workspace.Find(a.lookup())
+	place, err := a.findWorkspace()
 	if err != nil {
 		return err
 	}
@@ -133,18 +133,22 @@ func (a *app) allows(_ *cobra.Command, args []string) error {
 }
 
 func (a *app) listPlans(cmd *cobra.Command, _ []string) error {
-	_, state, err := a.state(cmd.Context())
+	ws, state, err := a.state(cmd.Context())
 	if err != nil {
 		return err
 	}
 	if a.flags.json {
 		return a.printed(indented(resources.Plans(state)))
 	}
-	rows := terminal.PlanRows(state)
-	if len(rows) == 0 {
-		return a.print([]byte("There are no plans yet. Start one: planloop start GOAL --step TITLE\n"))
+	lines := []string{"There are no plans yet. Start one: planloop start GOAL --step TITLE"}
+	if rows := terminal.PlanRows(state); len(rows) > 0 {
+		lines = a.screen().PlanTable(rows)
 	}
-	return a.print(terminal.Joined(a.screen().PlanTable(rows)))
+	others, err := a.otherTracks(cmd.Context(), ws.place)
+	for _, other := range others {
+		lines = append(lines, a.screen().Hang("Other track ", a.screen().Plain, safetext.EscapeLine(other.line()))...)
+	}
+	return cmp.Or(a.printLines(lines), err)
 }
 
 func newPlanRestoreCommand(a *app) *cobra.Command {

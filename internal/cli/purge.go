@@ -54,7 +54,7 @@ func (a *app) purge(cmd *cobra.Command, _ []string) error {
 	if err := engine.RemoveLogs(ws.place.StateDir); err != nil {
 		return fmt.Errorf("the history is deleted, but not the agents' output: %w", err)
 	}
-	if err := removeErrors(ws.place.StateDir); err != nil {
+	if err := removeErrors(ws.place.SharedDir()); err != nil {
 		return fmt.Errorf("the history is deleted, but not the recorded errors: %w", err)
 	}
 	return a.print([]byte("All plans of this workspace are deleted.\n"))

@@ -50,7 +50,7 @@ func (a *app) newReviewWorkspaces(first workspace.Workspace, single bool, runs p
 	d := &reviewWorkspaces{app: a, first: first, single: single, runs: runs,
 		workspaces: map[string]*reviewWorkspace{}, heads: map[string]store.Head{}}
 	if !single && !a.flags.ephemeral {
-		d.cache.path = filepath.Join(filepath.Dir(first.StateDir), inboxCacheName)
+		d.cache.path = filepath.Join(first.StateHome(), inboxCacheName)
 	}
 	ctx, end := context.WithCancel(context.Background())
 	d.end = end
@@ -84,19 +84,21 @@ func (d *reviewWorkspaces) list() []*reviewWorkspace {
 		return []*reviewWorkspace{first}
 	}
 	var others []*reviewWorkspace
-	home := filepath.Dir(d.first.StateDir)
+	home := d.first.StateHome()
 	entries, _ := os.ReadDir(home) // without this folder there are no other plans yet
 	for _, entry := range entries {
-		s := d.workspaces[entry.Name()]
-		if s == nil {
+		main := d.workspaces[entry.Name()]
+		if main == nil {
 			place, is := workspace.LookUpState(filepath.Join(home, entry.Name()))
 			if !is {
 				continue
 			}
-			s = d.add(place)
+			main = d.add(place)
 		}
-		if s != first {
-			others = append(others, s)
+		for _, track := range main.app.place.Tracks() {
+			if s := d.add(track); s != first {
+				others = append(others, s)
+			}
 		}
 	}
 	slices.SortFunc(others, func(a, b *reviewWorkspace) int {
@@ -107,7 +109,7 @@ func (d *reviewWorkspaces) list() []*reviewWorkspace {
 
 // add adds a workspace, unless it is there already. The caller holds mu.
 func (d *reviewWorkspaces) add(place workspace.Workspace) *reviewWorkspace {
-	id := filepath.Base(place.StateDir) // unique
+	id := place.ID()
 	s := d.workspaces[id]
 	if s != nil {
 		return s
@@ -124,7 +126,10 @@ func (d *reviewWorkspaces) add(place workspace.Workspace) *reviewWorkspace {
 }
 
 func placeOf(place workspace.Workspace) review.Place {
-	shown := review.Place{ID: filepath.Base(place.StateDir), Name: place.Name, Doubt: place.Doubt} // the ID is unique
+	shown := review.Place{ID: place.ID(), Name: place.Name, Doubt: place.Doubt}
+	if place.Track != "" {
+		shown.Name += " · " + place.Track
+	}
 	if !place.Default {
 		shown.Path = safetext.EscapeLine(place.Path)
 	}
@@ -297,7 +302,7 @@ type changeWatcher struct {
 // watchNew checks the workspaces that are not watched, and watches them from then on.
 func (f *changeWatcher) watchNew() []*reviewWorkspace {
 	if !f.noWatcher && !f.single {
-		_ = f.watcher.Add(filepath.Dir(f.first.StateDir)) // if it does not exist yet, the next look finds it
+		_ = f.watcher.Add(f.first.StateHome()) // if it does not exist yet, the next look finds it
 	}
 	workspaces, watched := f.list(), slices.Collect(maps.Values(f.folders))
 	for _, s := range workspaces {

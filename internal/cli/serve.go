@@ -72,7 +72,7 @@ func (a *app) serve(ctx context.Context, o serveOptions) error {
 		}
 	})
 	defer beginning.Wait()
-	place, err := workspace.Find(a.lookup()) // without the client's roots: it needs texts and tools before it reports them
+	place, err := a.findWorkspace() // without the client's roots: it needs texts and tools before it reports them
 	if err != nil {
 		return err
 	}
@@ -94,18 +94,10 @@ func (a *app) serve(ctx context.Context, o serveOptions) error {
 		Box:     func(context.Context) (*toolbox.Box, error) { return box() },
 		Version: version(), Strategy: config.Strategy, Toolsets: toolsets(config), User: terminal.CommandLine{}, Yield: transport.Yield,
 		Logger: a.logger(), Actor: a.client, AgentControlled: a.isAgentStarted, AppViewOnly: o.http != "",
-		Service: func(ctx context.Context, roots mcpserver.Roots) (*verbs.Service, error) {
-			if o.http != "" {
-				roots = nil // one of many clients, perhaps on another machine, must not decide for all
-			}
-			ws, err := a.open(ctx, roots)
-			if err != nil {
-				return nil, err
-			}
-			return ws.verbs, nil
-		},
-		Workspace: func(ctx context.Context) (*review.Workspace, error) { // it cannot start a run, which would end with the host
-			ws, err := a.open(ctx, nil)
+		Service: a.serviceFor(o.http != ""),
+		// It cannot start a run, which would end with the host.
+		Workspace: func(ctx context.Context, names ...string) (*review.Workspace, error) {
+			ws, err := a.openFor(ctx, nil, names...)
 			if err != nil {
 				return nil, err
 			}
@@ -130,6 +122,20 @@ func (a *app) serve(ctx context.Context, o serveOptions) error {
 	return transport.ServeStdio(ctx, server.MCP, a.in, a.out, transport.StdioOptions{Logger: a.logger()})
 }
 
+// serviceFor returns a function that finds the service of a caller's track.
+func (a *app) serviceFor(http bool) func(context.Context, mcpserver.Roots, ...string) (*verbs.Service, error) {
+	return func(ctx context.Context, roots mcpserver.Roots, names ...string) (*verbs.Service, error) {
+		if http {
+			roots = nil // one of many clients, perhaps on another machine, must not decide for all
+		}
+		ws, err := a.openFor(ctx, roots, names...)
+		if err != nil {
+			return nil, err
+		}
+		return ws.verbs, nil
+	}
+}
+
 func toolsets(config workspace.Config) []string {
 	names := make([]string, len(config.Toolsets))
 	for i, t := range config.Toolsets {
@@ -147,7 +153,7 @@ func (a *app) sealer() (*mcpserver.Sealer, error) {
 	if a.flags.ephemeral {
 		return mcpserver.NewSealer()
 	}
-	return mcpserver.OpenSealer(ws.place.StateDir)
+	return mcpserver.OpenSealer(ws.place.SharedDir())
 }
 
 func (a *app) serveHTTP(ctx context.Context, server *mcpserver.Server, o serveOptions) error {

@@ -112,6 +112,13 @@ func (a *app) statusForPerson(ctx context.Context, reply verbs.StatusReply) erro
 		}
 		tell("Progress: ", progress)
 	}
+	others, err := a.otherTracks(ctx, ws.place)
+	if err != nil {
+		return err
+	}
+	for _, other := range others {
+		tell("Other track ", other.line())
+	}
 	if reply.Now.Reason == verbs.SyncInstructions && !ws.presence.HasServed() { // else agents get the rules over MCP
 		tell("", reply.Now.Message+" Update it: planloop sync")
 	}

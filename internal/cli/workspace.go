@@ -15,7 +15,6 @@ import (
 	"github.com/planloop/planloop/internal/presence"
 	"github.com/planloop/planloop/internal/process"
 	"github.com/planloop/planloop/internal/safefile"
-	"github.com/planloop/planloop/internal/safetext"
 	"github.com/planloop/planloop/internal/session"
 	"github.com/planloop/planloop/internal/store"
 	"github.com/planloop/planloop/internal/store/sqlite"
@@ -30,7 +29,7 @@ import (
 type app struct {
 	environment
 	flags struct {
-		workspace, agent         string
+		workspace, agent, track  string
 		yes                      bool // an approved, unfinished plan may go
 		json, ephemeral, verbose bool
 	}
@@ -40,6 +39,8 @@ type app struct {
 	hostLookup workspace.Lookup  // where the agent is, as its host tells a hook
 	serving    bool              // standard error is a log
 
+	hookSession string // the host's session, as it tells a hook
+
 	errorLog *errorLog // of an unattended process; nil: errors are only reported to the caller
 
 	launch func() *process.Launcher // the launcher of all commands
@@ -48,6 +49,9 @@ type app struct {
 	parent *app                 // the command's own app if this one is for another workspace, else nil
 
 	server func() presence.Server // describes this process as a stdio server; nil: it is not one
+
+	tracksMu sync.Mutex
+	tracks   map[string]*app // for the opened other tracks of the workspace, by name; guarded by tracksMu
 
 	opening sync.Mutex
 	ws      atomic.Pointer[openWorkspace] // written under opening, read without a lock
@@ -80,14 +84,15 @@ func (a *app) open(ctx context.Context, roots mcpserver.Roots) (*openWorkspace, 
 	if err != nil {
 		return nil, err
 	}
-	a.errorLog.setFolders(place.StateDir, filepath.Dir(place.StateDir))
+	place = a.onOwnTrack(place)
+	a.errorLog.setFolders(place.SharedDir(), place.StateHome())
 	config, err := a.configure(place)
 	if err != nil {
 		return nil, err
 	}
 	var log store.Log = store.NewMemory()
 	var mark session.Mark
-	stateDir, rest := "", func() error { return nil }
+	stateDir, shared, rest := "", "", func() error { return nil }
 	if !a.flags.ephemeral {
 		if err := safefile.CheckFolder(place.StateDir); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return nil, err
@@ -102,12 +107,13 @@ func (a *app) open(ctx context.Context, roots mcpserver.Roots) (*openWorkspace, 
 			},
 			Warn: func(err error) { a.warn(err.Error()) },
 		})
-		log, stateDir, rest, mark = kept, place.StateDir, kept.CloseFiles, place
+		log, stateDir, shared, rest, mark = kept, place.StateDir, place.SharedDir(), kept.CloseFiles, place
 	}
-	seen := presence.Open(stateDir, presence.Options{Logger: a.logger(), Server: a.server, Remote: a.serving && a.server == nil})
+	seen := presence.Open(stateDir, presence.Options{Logger: a.logger(), Server: a.server, Remote: a.serving && a.server == nil,
+		Shared: shared})
 	s := session.New(log, session.Options{Limits: config.Limits(), Presence: seen, Mark: mark, Logger: a.logger()})
 	options := verbs.Options{
-		Unicode: config.Unicode, Presence: seen, Lease: config.Lease, Limits: config.Limits(),
+		Workspace: describePlace(place), Unicode: config.Unicode, Presence: seen, Lease: config.Lease, Limits: config.Limits(),
 		Gates: func(gate string) gates.Level {
 			return config.Gates.Level(gate, gates.ByProfile(config.Gates.Profile, gate))
 		},
@@ -115,8 +121,8 @@ func (a *app) open(ctx context.Context, roots mcpserver.Roots) (*openWorkspace, 
 		Doubt: place.Doubt, Model: a.configuredModel(config.Model), Templates: a.templates(place), Engine: stepEngine{a},
 		Hooks: hookReports{seen, a, place}, HooksRequired: config.HooksRequired, Engines: engines{stateDir, seen},
 	}
-	if options.Workspace = safetext.EscapeLine(place.Path); place.Default {
-		options.Workspace = "the workspace named default"
+	if !a.flags.ephemeral {
+		options.Tracks = tracks{a, place, seen}
 	}
 	others := &otherServers{app: a, place: place, section: config.Servers}
 	if config.Servers.Given() {
@@ -157,21 +163,25 @@ func (a *app) state(ctx context.Context) (*openWorkspace, plan.State, error) {
 }
 
 func (a *app) close() error {
+	var failed error
+	for _, other := range a.tracks {
+		failed = errors.Join(failed, other.close())
+	}
 	ws := a.ws.Load()
 	if ws == nil {
-		return nil
+		return failed
 	}
 	ws.notices.close(a)
 	ws.servers.close()
-	return ws.session.Close()
+	return errors.Join(failed, ws.session.Close())
 }
 
 // writeMarker marks the state folder, if it exists, so that people and other processes know which directory it belongs to.
 func (a *app) writeMarker(place workspace.Workspace) {
-	if info, err := os.Stat(place.StateDir); a.flags.ephemeral || place.Default || err != nil || !info.IsDir() {
+	if info, err := os.Stat(place.SharedDir()); a.flags.ephemeral || place.Default || err != nil || !info.IsDir() {
 		return
 	}
-	if err := place.WriteMarker(place.StateDir); err != nil {
+	if err := place.WriteMarker(place.SharedDir()); err != nil {
 		a.logger().Debug("the state folder has no marker", "error", err)
 	}
 }
@@ -181,11 +191,11 @@ func (a *app) find(ctx context.Context, roots mcpserver.Roots) (workspace.Worksp
 	if a.place != nil {
 		return *a.place, nil
 	}
-	place, err := workspace.Find(a.lookup())
+	place, err := a.findWorkspace()
 	if err == nil && roots != nil && place.From == workspace.FromDir {
 		lookup := a.lookup()
 		if lookup.Roots, err = roots(ctx); err == nil {
-			place, err = workspace.Find(lookup)
+			place, err = a.onTrack(workspace.Find(lookup))
 		}
 	}
 	if err == nil && place.Doubt != "" {
@@ -197,6 +207,26 @@ func (a *app) find(ctx context.Context, roots mcpserver.Roots) (workspace.Worksp
 	}
 	return place, err
 }
+
+// findWorkspace finds the workspace and its track, before a client has reported its roots.
+func (a *app) findWorkspace() (workspace.Workspace, error) {
+	return a.onTrack(workspace.Find(a.lookup()))
+}
+
+// onTrack returns the workspace on the track that the user named.
+func (a *app) onTrack(place workspace.Workspace, err error) (workspace.Workspace, error) {
+	source, track := "--track", a.flags.track
+	if track == "" {
+		source, track = workspace.EnvTrack, a.getenv(workspace.EnvTrack)
+	}
+	if err != nil || !a.namesTrack() {
+		return place, err
+	}
+	return place.On(track), workspace.CheckTrackName(source, track)
+}
+
+// namesTrack reports whether the user named a track.
+func (a *app) namesTrack() bool { return cmp.Or(a.flags.track, a.getenv(workspace.EnvTrack)) != "" }
 
 // lookup returns the ways to find the workspace, before a client has reported its roots.
 func (a *app) lookup() workspace.Lookup {
@@ -244,7 +274,7 @@ func (a *app) announce(ctx context.Context, place workspace.Workspace) {
 	switch {
 	case err != nil || a.flags.ephemeral:
 	case a.server == nil:
-		err = presence.AnnounceProgram(home, a.ancestors(), filepath.Base(place.StateDir))
+		err = presence.AnnounceProgram(home, a.ancestors(), filepath.Base(place.SharedDir()))
 	default:
 		err = errors.Join(presence.AnnounceProgram(home, a.ancestors(), ""), presence.PrepareHooks(home, process.Starter(a.ancestors())))
 	}

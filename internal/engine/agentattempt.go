@@ -105,7 +105,7 @@ func (r *run) lockAgents(ctx context.Context) (unlock func(), err error) {
 	if r.opts.StateDir == "" {
 		return func() {}, nil
 	}
-	lock := flock.New(filepath.Join(r.opts.StateDir, "agent.lock"), flock.SetPermissions(safefile.FileMode))
+	lock := flock.New(filepath.Join(cmp.Or(r.opts.Shared, r.opts.StateDir), "agent.lock"), flock.SetPermissions(safefile.FileMode))
 	_, err = lock.TryLockContext(ctx, lockEvery)
 	switch {
 	case ctx.Err() != nil:
@@ -133,8 +133,9 @@ func (r *run) runAgent(ctx context.Context, j job, reported <-chan struct{}) pla
 	w := AgentAssignment{
 		Agent: j.Agent, Step: j.step.ID, Attempt: order.Attempt, Nonce: order.Nonce,
 		Prompt: r.opts.Prompt(ctx, j.before, j.step.ID, order), Timeout: time.Duration(j.step.Timeout) * time.Second,
-		Environment: []string{EnvRun + "=" + environmentOf(j.run, j.attempt, order.Nonce), "PLANLOOP_WORKSPACE=" + r.opts.Workspace},
-		Log:         io.MultiWriter(file, log), Started: file.setProcess, Reported: reported,
+		Environment: []string{EnvRun + "=" + environmentOf(j.run, j.attempt, order.Nonce), "PLANLOOP_WORKSPACE=" + r.opts.Workspace,
+			"PLANLOOP_TRACK=" + r.opts.Track},
+		Log: io.MultiWriter(file, log), Started: file.setProcess, Reported: reported,
 		Line: func(line string) { report(0, line) },
 	}
 	seen, err := r.opts.Agents.Work(ctx, w)

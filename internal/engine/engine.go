@@ -31,6 +31,7 @@ import (
 // Options configures an Engine. The zero value of a field means its default.
 type Options struct {
 	StateDir string       // folder for the files of running steps; "": none are kept
+	Shared   string       // folder of the lock that keeps a second agent from starting in the workspace; "": StateDir
 	Parallel int          // steps at a time; default 4
 	Logger   *slog.Logger // nil: discards
 
@@ -39,6 +40,7 @@ type Options struct {
 	Files func(ctx context.Context, pattern string, limit int) ([]string, error)
 
 	Workspace string       // directory of the workspace, for started agents
+	Track     string       // of the workspace
 	Agents    AgentStarter // nil: agents are not started
 	// Prompt returns the prompt for an agent that is started for a step of a state.
 	Prompt func(context.Context, plan.State, plan.StepID, WorkOrder) string

@@ -59,6 +59,19 @@ func ReadRunningSteps(stateDir string) []RunningStep {
 	return list
 }
 
+// runningStepsIn yields the running steps of several tracks.
+func runningStepsIn(stateDirs []string) iter.Seq[RunningStep] {
+	return func(yield func(RunningStep) bool) {
+		for _, stateDir := range stateDirs {
+			for _, step := range runningSteps(stateDir) {
+				if !yield(step) {
+					return
+				}
+			}
+		}
+	}
+}
+
 // runningSteps yields the running steps, by their paths without ending. A file that no engine wrote gives a zero
 // RunningStep: engines replace theirs atomically.
 func runningSteps(stateDir string) iter.Seq2[string, RunningStep] {
@@ -229,8 +242,8 @@ type Worker struct {
 // FindWorker reports whether a process belongs to an agent that an engine started: by its environment, or by its
 // ancestors. chain returns the process and its ancestors; it is only called if an agent runs. An environment with an
 // attempt that is not running belongs to an attempt that is over.
-func FindWorker(stateDir, environment string, chain func() []process.Ancestor) (w Worker, ok bool) {
-	for _, step := range runningSteps(stateDir) {
+func FindWorker(stateDirs []string, environment string, chain func() []process.Ancestor) (w Worker, ok bool) {
+	for step := range runningStepsIn(stateDirs) {
 		if step.Agent != "" && (environment == environmentOf(step.Run, step.attempt(), step.Nonce) ||
 			step.Process != nil && step.Process.In(chain())) {
 			return Worker{step.Agent, step.attempt()}, true
@@ -251,8 +264,8 @@ func FindWorker(stateDir, environment string, chain func() []process.Ancestor) (
 
 // AgentRunsElsewhere reports whether an agent runs in a different process namespace, so that this process cannot tell
 // whether it descends from that agent.
-func AgentRunsElsewhere(stateDir string) bool {
-	for _, step := range runningSteps(stateDir) {
+func AgentRunsElsewhere(stateDirs []string) bool {
+	for step := range runningStepsIn(stateDirs) {
 		if step.Agent != "" && step.Process != nil && !step.Process.Here() {
 			return true
 		}

@@ -43,7 +43,7 @@ func TestFindWorker(t *testing.T) {
 	chain := func() []process.Ancestor { asked++; return process.Ancestors() }
 	none := func(environment string) {
 		t.Helper()
-		if w, is := engine.FindWorker(state, environment, chain); is || asked > 0 {
+		if w, is := engine.FindWorker([]string{t.TempDir(), state}, environment, chain); is || asked > 0 {
 			t.Errorf("%+v, and the processes above were looked at %d times", w, asked)
 		}
 	}
@@ -63,7 +63,7 @@ func TestFindWorker(t *testing.T) {
 		"X1/S003/2/K7QN": over(3, 2), "X1/S003/1/K7QM": over(3, 1), "X2/S003/2/K7QM": over(3, 2), "X1/S003/2/": over(3, 2),
 		"X1/S003/-7/K": over(3, 1), "X1/S003/2": over(0, 1), "x": over(0, 1), "a/b/c/d": over(0, 1),
 	} {
-		got, is := engine.FindWorker(state, environment, chain)
+		got, is := engine.FindWorker([]string{t.TempDir(), state}, environment, chain)
 		if is != (want != nil) || is && got != *want {
 			t.Errorf("%q: %+v, %v", environment, got, is)
 		}
@@ -83,7 +83,7 @@ func TestFindWorker(t *testing.T) {
 		facts.Process = &id
 		running(t, state, "X1-S003-2", facts)
 		for _, environment := range []string{"", "X9/S009/9/forged"} {
-			got, is := engine.FindWorker(state, environment, process.Ancestors)
+			got, is := engine.FindWorker([]string{t.TempDir(), state}, environment, process.Ancestors)
 			if inside := is && got == (engine.Worker{Agent: "claude", Scope: scope}); inside != test.is {
 				t.Errorf("%s, with %q: %+v, %v", name, environment, got, is)
 			}

@@ -32,13 +32,16 @@ type Options struct {
 	Logger *slog.Logger     // nil: discards
 	Server func() Server    // announced by a process that serves one client; nil: it serves none
 	Remote bool             // this process serves clients over HTTP
+	Shared string           // folder of what the workspace's tracks share; "": stateDir
 }
 
 // Registry records the names seen in one workspace. All methods may be called from several goroutines. It starts no
 // goroutine and keeps no file open except the lock of each name that has joined.
 type Registry struct {
 	files, servers, notices, hooks folder
+	live                           folder // of locks, which all tracks share
 	remote                         folder // clients seen over HTTP
+	sessions                       folder // the tracks that actors are on
 	workspace                      string // separates the hooks' signs by workspace
 	server                         func() Server
 	servesHTTP                     bool
@@ -60,20 +63,22 @@ type nameState struct {
 	announced string // the file that names this process as the name's server
 }
 
-// Open returns the registry of the workspace with its state in stateDir. The folder need not exist yet: the registry reads
+// Open returns the registry of the track with its state in stateDir. The folder need not exist yet: the registry reads
 // and writes only when needed, and writes nothing before the folder exists. With an empty stateDir all is kept in memory.
 func Open(stateDir string, opts Options) *Registry {
 	if opts.Now == nil {
 		opts.Now = time.Now
 	}
 	opts.Logger = cmp.Or(opts.Logger, slog.New(slog.DiscardHandler))
+	shared := cmp.Or(opts.Shared, stateDir)
 	b := &Registry{
-		files: subfolder(stateDir, seenName), servers: subfolder(stateDir, serversName), notices: subfolder(stateDir, "said"),
-		remote: subfolder(stateDir, "remote"), server: opts.Server, servesHTTP: opts.Remote,
+		files: subfolder(stateDir, seenName), servers: subfolder(shared, serversName), notices: subfolder(stateDir, "said"),
+		live: subfolder(shared, seenName), remote: subfolder(shared, "remote"), sessions: subfolder(shared, sessionsName),
+		server: opts.Server, servesHTTP: opts.Remote,
 		now: opts.Now, logger: opts.Logger, names: map[string]*nameState{},
 	}
 	if stateDir != "" {
-		b.hooks, b.workspace = subfolder(filepath.Dir(stateDir), hooksName), filepath.Base(stateDir)
+		b.hooks, b.workspace = subfolder(filepath.Dir(shared), hooksName), filepath.Base(shared)
 	}
 	return b
 }
@@ -178,7 +183,7 @@ func (b *Registry) isAbandoned(name string) bool {
 	if b.files == "" {
 		return true
 	}
-	locked, err := b.files.isLocked(name)
+	locked, err := b.live.isLocked(name)
 	if err != nil {
 		b.report("probe", name, err)
 	}
@@ -236,7 +241,7 @@ func (b *Registry) leave(name string, l *nameState) {
 	if l.lock == nil {
 		return
 	}
-	if err := removeLocked(b.files.live(name), l.lock); err != nil {
+	if err := removeLocked(b.live.live(name), l.lock); err != nil {
 		b.report("leave", name, err)
 	}
 	l.lock = nil
@@ -251,7 +256,7 @@ const (
 // takeLock takes the lock of a name that has joined, and retakes it if its file was removed. pending means that it should
 // be tried again soon because the state folder is missing; a lock held by another process can wait.
 func (b *Registry) takeLock(name string, l *nameState) (pending bool) {
-	if !isConnection(name) || l.joined == 0 || l.lock != nil && isSameFile(b.files.live(name), l.lock) {
+	if !isConnection(name) || l.joined == 0 || l.lock != nil && isSameFile(b.live.live(name), l.lock) {
 		return false
 	}
 	if l.lock != nil {
@@ -268,18 +273,18 @@ func (b *Registry) takeLock(name string, l *nameState) (pending bool) {
 }
 
 func (b *Registry) acquireLock(name string) (*flock.Flock, error) {
-	if err := b.files.make(); err != nil {
+	if err := b.live.make(); err != nil {
 		return nil, err
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), lockWait)
 	defer cancel()
 	for {
-		lock := flock.New(b.files.live(name), flock.SetFlag(os.O_CREATE|probeFlag()))
+		lock := flock.New(b.live.live(name), flock.SetFlag(os.O_CREATE|probeFlag()))
 		if _, err := lock.TryLockContext(ctx, lockRetry); err != nil {
 			return nil, err
 		}
 		// It may have been removed between opening and locking.
-		if isSameFile(b.files.live(name), lock) {
+		if isSameFile(b.live.live(name), lock) {
 			return lock, nil
 		}
 		_ = lock.Unlock()
@@ -302,8 +307,11 @@ func (b *Registry) sweep() {
 	b.swept = now
 	_, killed := b.listServers()
 	b.remove(killed...)
-	for f, kept := range map[folder]time.Duration{b.files: seenAfter, b.notices: seenAfter, b.remote: deadAfter} {
-		if err := f.sweep(now.Add(-deadAfter), now.Add(-kept)); err != nil {
+	kept := map[folder]time.Duration{
+		b.files: seenAfter, b.live: seenAfter, b.notices: seenAfter, b.sessions: seenAfter, b.remote: deadAfter,
+	}
+	for f, age := range kept {
+		if err := f.sweep(now.Add(-deadAfter), now.Add(-age)); err != nil {
 			b.report("sweep", "", err)
 		}
 	}

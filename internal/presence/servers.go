@@ -108,7 +108,7 @@ func (b *Registry) listServers() (running []Server, left []string) {
 		path := filepath.Join(string(b.servers), entry.Name())
 		switch {
 		case !b.servers.get(entry.Name(), &s): // it is being removed or written
-		case s.Space != "" && s.Space != process.Space() && s.runsElsewhere(b.files): // unreachable from here
+		case s.Space != "" && s.Space != process.Space() && s.runsElsewhere(b.live): // unreachable from here
 		case s.Process.Runs():
 			running = append(running, s)
 		default:

@@ -14,7 +14,7 @@ import (
 )
 
 // CommandLine writes calls as commands.
-type CommandLine struct{}
+type CommandLine struct{ Track string } // the track that commands must name; "" if they need none
 
 // Brief returns false: a command's output is for people and programs.
 func (CommandLine) Brief() bool { return false }
@@ -38,7 +38,7 @@ func askStatus(call verbs.Call) string {
 
 // Word writes a call as a shell command. Every call is possible except CallAsk. The dots in the command for a
 // summary are part of the contract.
-func (CommandLine) Word(call verbs.Call) (string, bool) {
+func (c CommandLine) Word(call verbs.Call) (string, bool) {
 	clear, template := "planloop alert --clear", "planloop template list"
 	if call.ID != "" {
 		clear += " --id " + safetext.QuoteWord(call.ID)
@@ -61,6 +61,7 @@ func (CommandLine) Word(call verbs.Call) (string, bool) {
 		verbs.CallShowTask:  "planloop status --task " + call.Step.String(),
 		verbs.CallListTasks: "planloop status --json",
 		verbs.CallAskStatus: askStatus(call),
+		verbs.CallJoin:      "planloop --track " + call.ID + " status",
 		verbs.CallWait:      "planloop status --wait " + span(cmp.Or(call.For, 5*time.Minute)),
 		verbs.CallProve: fmt.Sprintf(`planloop update --json '{"update_tasks":[{"id":%s,`+
 			`"evidence":[{"criterion":"<which one>","note":"<what you saw>"}]}]}'`, call.Step.Number()),
@@ -99,6 +100,9 @@ func (CommandLine) Word(call verbs.Call) (string, bool) {
 		verbs.CallReplan:        replan,
 		verbs.CallRecover:       recovery(call),
 	}[call.Kind]
+	if c.Track != "" {
+		text = strings.Replace(text, "planloop ", "planloop --track "+c.Track+" ", 1)
+	}
 	return text, known
 }
 

@@ -15,10 +15,15 @@ type Caller struct {
 	Face  Face
 	Of    string // id of the plan that the caller means; "": the plan it saw last
 
+	Session string // the host's session, which outlives connections; "" if the host does not say
+
 	Yield    func()                           // called before a long wait, so that the caller's next call can start; may be nil
 	Progress func(done, all int, what string) // receives the progress of a long call; may be nil
 	// Background runs a function that may outlive the call, until its context ends. Nil: not supported.
 	Background func(func(context.Context))
+
+	ownPlanOnly bool   // the call must not replace another actor's plan; see besideOthers
+	began       string // the track that the call has begun, and beside which plan; "" if none
 
 	wrong *plan.ValidationError // errors in the form of the input; the rest is still checked, but nothing is changed
 }
@@ -96,6 +101,7 @@ const (
 	CallShowTask    CallKind = "show_task"    // Step, whole; Page of it
 	CallListTasks   CallKind = "list_tasks"   // Page of them
 	CallAskStatus   CallKind = "ask_status"   // the state of the plan
+	CallJoin        CallKind = "join"         // the track ID
 	CallWait        CallKind = "wait"         // for a change, For at most
 	CallProve       CallKind = "prove"        // a criterion of Step
 	CallSummarise   CallKind = "summarise"    // closes the plan

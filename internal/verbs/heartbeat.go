@@ -14,6 +14,7 @@ import (
 // obstacle. It costs a model at most 40 tokens.
 type Heartbeat struct {
 	Progress   string `json:"progress,omitempty"`
+	Track      string `json:"track,omitempty" jsonschema:"-"` // that the call has begun
 	NextAction string `json:"next_action"`
 }
 
@@ -23,7 +24,7 @@ func (s *Service) heartbeat(state plan.State, c Caller) Heartbeat {
 
 // heartbeat adds the progress of the plan that the next action is about; a waiting draft has none.
 func (n NextAction) heartbeat(state plan.State, c Caller) Heartbeat {
-	h := Heartbeat{NextAction: n.For(c)}
+	h := Heartbeat{NextAction: n.For(c), Track: c.began}
 	if c.scoped() { // the plan's progress does not concern it
 		return h
 	}
@@ -52,11 +53,13 @@ func (h Heartbeat) ending(lines ...string) string {
 
 // under appends the heartbeat to a message.
 func (h Heartbeat) under(message string) string {
-	return message + prefixed("\nProgress: ", h.Progress) + "\nNext: " + h.NextAction
+	return message + prefixed("\nTrack: ", h.Track) + prefixed("\nProgress: ", h.Progress) + "\nNext: " + h.NextAction
 }
 
 // sofar returns the progress in brackets, to follow the name of its subject.
-func (h Heartbeat) sofar() string { return inBrackets(h.Progress) }
+func (h Heartbeat) sofar() string {
+	return inBrackets(h.Progress) + prefixed(" on the new track ", h.Track)
+}
 
 // inBrackets returns a text to follow another in brackets, and "" for "".
 func inBrackets(text string) string {

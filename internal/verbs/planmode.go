@@ -32,7 +32,9 @@ func (s *Service) EnterPlanMode(ctx context.Context, c Caller, in EnterPlanMode)
 	if err != nil {
 		return ModeReply{}, err
 	}
-	return s.enter(ctx, c, plan.EnterMode{Reason: reason})
+	return besideOthers(ctx, s, c, reason, func(s *Service, c Caller) (ModeReply, error) {
+		return s.enter(ctx, c, plan.EnterMode{Reason: reason})
+	})
 }
 
 // EnterPlanModeFor begins planning mode for a task on a person's request.

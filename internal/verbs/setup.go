@@ -69,6 +69,10 @@ func restoreAdvice(c Caller, id string) string {
 
 // SetupPlan makes a new plan the current one and archives the previous one.
 func (s *Service) SetupPlan(ctx context.Context, c Caller, in SetupPlan) (SetupPlanReply, error) {
+	return besideOthers(ctx, s, c, in.Objective, func(s *Service, c Caller) (SetupPlanReply, error) { return s.setupPlan(ctx, c, in) })
+}
+
+func (s *Service) setupPlan(ctx context.Context, c Caller, in SetupPlan) (SetupPlanReply, error) {
 	var faults plan.Faults
 	rule := s.six(c, "/objective", plan.MaxObjective)
 	rule.Alternative, _ = c.Can(Call{Kind: CallStart})
@@ -79,7 +83,9 @@ func (s *Service) SetupPlan(ctx context.Context, c Caller, in SetupPlan) (SetupP
 
 // SetUp is SetupPlan for an action with all fields of a plan.
 func (s *Service) SetUp(ctx context.Context, c Caller, a plan.SetUp) (SetupPlanReply, error) {
-	return s.setUpChecked(ctx, c, a, plan.CleanAction(a))
+	return besideOthers(ctx, s, c, a.Objective, func(s *Service, c Caller) (SetupPlanReply, error) {
+		return s.setUpChecked(ctx, c, a, plan.CleanAction(a))
+	})
 }
 
 // setUpChecked sets up a plan unless wrong or the gates refuse it.

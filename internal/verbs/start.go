@@ -48,6 +48,10 @@ type StartReply struct {
 // Start begins a session for a goal: a plan with the given tasks, else with one to break the goal down, or with
 // Decompose a draft that a model made. The previous plan is archived. The gates judge given tasks.
 func (s *Service) Start(ctx context.Context, c Caller, in Start) (StartReply, error) {
+	return besideOthers(ctx, s, c, in.Goal, func(s *Service, c Caller) (StartReply, error) { return s.start(ctx, c, in) })
+}
+
+func (s *Service) start(ctx context.Context, c Caller, in Start) (StartReply, error) {
 	goal, err := plan.Text{Field: "/goal", Max: plan.MaxLongLine}.Required(in.Goal)
 	if err != nil {
 		return StartReply{}, err

@@ -22,7 +22,8 @@ type Status struct {
 	Full  bool          `json:"full,omitempty" jsonschema:"description=list all tasks"`
 	Task  *TaskID       `json:"task,omitempty" jsonschema:"description=show this one whole"`
 	Since plan.Revision `json:"since,omitempty" jsonschema:"description=a revision: only what changed after it"`
-	Page  int           `json:"page,omitempty"` // of the task, the list or else all facts
+	Track string        `json:"track,omitempty"` // to join first
+	Page  int           `json:"page,omitempty"`  // of the task, the list or else all facts
 
 	Waited bool `json:"-"` // a wait for a decision has ended
 }
@@ -109,6 +110,14 @@ func (s *Service) Status(ctx context.Context, c Caller, in Status) (StatusReply,
 		return StatusReply{}, plan.Refuse(plan.InvalidInput, "/wait", fmt.Sprintf("%d s is out of range", in.Wait),
 			fmt.Sprintf("give 0 to %d", int(MaxWait.Seconds())))
 	}
+	if in.Track != "" && in.Track != s.Track() {
+		other, err := s.joinTrack(ctx, c, in.Track)
+		if err != nil {
+			return StatusReply{}, err
+		}
+		in.Track = ""
+		return other.Status(ctx, c, in)
+	}
 	state, err := s.State(ctx)
 	if err == nil && wait > 0 {
 		begun := time.Now()
@@ -157,7 +166,7 @@ func (s *Service) status(ctx context.Context, state plan.State, c Caller, in Sta
 		Now:           StatusNow{Reason: next.Reason, AgentInstructions: agentInstructions(next, rules, c), Message: next.message},
 		Revision:      state.Revision,
 		Session:       sessionView(state, next),
-		WorkspaceInfo: WorkspaceInfo{s.opts.Workspace, s.opts.Doubt},
+		WorkspaceInfo: WorkspaceInfo{s.opts.Workspace, s.opts.Doubt, s.otherTracks(ctx, c)},
 		Heartbeat:     next.heartbeat(state, c),
 		brief:         c.brief(),
 	}
@@ -505,6 +514,8 @@ func (s *Service) changed(ctx context.Context, c Caller, state plan.State, wait 
 type WorkspaceInfo struct {
 	Workspace string `json:"workspace,omitempty"`
 	Doubt     string `json:"workspace_doubt,omitempty"`
+
+	Tracks []string `json:"other_tracks,omitempty" jsonschema:"-"` // for an agent that has chosen none
 }
 
 // whereTokens is the token limit of the workspace's path for a model.
@@ -530,5 +541,9 @@ func (w WorkspaceInfo) doubt() string {
 }
 
 func (w WorkspaceInfo) lines() string {
-	return prefixed("\nWorkspace: ", w.Workspace) + w.doubt()
+	text := prefixed("\nWorkspace: ", w.Workspace) + w.doubt()
+	for _, other := range w.Tracks {
+		text += "\nOther plan on track " + safetext.EscapeLine(other)
+	}
+	return text
 }

@@ -52,6 +52,7 @@ type Options struct {
 	ServerTools   ServerTools            // the tools of other servers; nil: none
 	Model         Model                  // nil: not configured
 	Templates     Templates              // nil: none
+	Tracks        Tracks                 // nil: the workspace has one track
 	Engine        Engine                 // nil: cannot carry out steps here
 	VerifyWait    time.Duration          // how long a call waits for a verify command; 0: 50 s
 	Engines       Engines                // the current engines; nil: none
@@ -224,6 +225,9 @@ func (s *Service) doIf(ctx context.Context, c Caller, a plan.Action, holds func(
 			}
 		}
 		facts.Missing = s.missingFiles(ctx, c, state, a)
+		if err := s.stay(c, state); err != nil {
+			return err
+		}
 		if err := holds(state); err != nil {
 			return err
 		}

@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/planloop/planloop/internal/safefile"
@@ -17,7 +18,7 @@ import (
 func MarkFolder(stateHome string) string { return stateHome + "-planning" }
 
 func (w Workspace) markFile() string {
-	return filepath.Join(MarkFolder(filepath.Dir(w.StateDir)), filepath.Base(w.StateDir))
+	return filepath.Join(MarkFolder(w.StateHome()), w.ID())
 }
 
 // Marked returns how long ago the workspace was marked, false if it is not.
@@ -54,7 +55,8 @@ func (in Lookup) Marks() (all []Workspace) {
 	for _, home := range in.stateHomes() {
 		entries, _ := os.ReadDir(MarkFolder(home)) // usually missing
 		for _, entry := range entries {
-			marked := Workspace{Name: entry.Name(), StateDir: filepath.Join(home, entry.Name())}
+			name, track, _ := strings.Cut(entry.Name(), trackSeparator)
+			marked := Workspace{Name: name, StateDir: filepath.Join(home, name)}.On(track)
 			path, err := safefile.Read(marked.markFile(), 64<<10)
 			if marked.Default = err != nil || !filepath.IsAbs(string(path)); !marked.Default {
 				marked.Path, marked.Name = string(path), safetext.EscapeLine(filepath.Base(string(path)))

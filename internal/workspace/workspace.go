@@ -31,7 +31,8 @@ import (
 type Workspace struct {
 	Path     string // absolute, cleaned, symlink-free
 	Name     string // for people: the directory's name, or default
-	StateDir string // folder of its log; may not exist yet
+	StateDir string // folder of its track's log; may not exist yet
+	Track    string // the track's name; "" for main
 	Default  bool   // the workspace named default: Path is only where it was started
 	From     string // source of the choice: --workspace, a variable's name, FromRoot, FromWorkTree or FromDir
 	Doubt    string // argument against the choice, and how to correct it; "" if there is no doubt
@@ -158,7 +159,7 @@ func accountHome() string {
 	return ""
 }
 
-// FindOverlaps returns the workspaces with a state that equal, contain or are below a path, as far as their states are
+// FindOverlaps returns the tracks of the workspaces that equal, contain or are below a path, as far as their states are
 // known: those under the state home of the environment, and under the user's default one. Workspaces below the path are
 // found by marker files. The path need not exist; links in it are followed. Directories that are not projects, and so
 // use the workspace named default, overlap nothing.
@@ -168,7 +169,7 @@ func (in Lookup) FindOverlaps(path string) []Workspace {
 	var found []Workspace
 	add := func(dir, state string) {
 		if info, err := os.Stat(state); err == nil && info.IsDir() && !in.isEmptyPlace(dir) {
-			found = append(found, Workspace{Path: dir, Name: safetext.EscapeLine(filepath.Base(dir)), StateDir: state})
+			found = append(found, Workspace{Path: dir, Name: safetext.EscapeLine(filepath.Base(dir)), StateDir: state}.Tracks()...)
 		}
 	}
 	for _, home := range in.stateHomes() {
@@ -248,7 +249,7 @@ func realPath(path string, links int) string {
 	return realPath(filepath.Join(parent, to), links-1)
 }
 
-// States returns the state folders of all workspaces, as far as they are known; see FindOverlaps.
+// States returns the state folders of all tracks of all workspaces, as far as they are known; see FindOverlaps.
 func (in Lookup) States() []string {
 	in = in.withDefaults()
 	var states []string
@@ -256,16 +257,22 @@ func (in Lookup) States() []string {
 		entries, _ := os.ReadDir(home) // may not exist
 		for _, entry := range entries {
 			state := filepath.Join(home, entry.Name())
-			if _, ok := LookUpState(state); ok {
-				states = append(states, state)
+			if found, ok := LookUpState(state); ok {
+				for _, track := range found.Tracks() {
+					states = append(states, track.StateDir)
+				}
 			}
 		}
 	}
 	return states
 }
 
-// FromState returns the workspace of a state folder according to its marker; the one named default has no marker.
+// FromState returns the workspace of a state folder, which may be a track's, according to its marker; the one named default has
+// no marker.
 func FromState(state string) Workspace {
+	if above, track := filepath.Split(state); filepath.Base(above) == tracksName {
+		return FromState(filepath.Dir(filepath.Clean(above))).On(track)
+	}
 	dir, ok := readMarker(state)
 	if !ok {
 		return Workspace{Name: defaultName, StateDir: state, Default: true}

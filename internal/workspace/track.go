@@ -1,0 +1,135 @@
+package workspace
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/planloop/planloop/internal/safefile"
+)
+
+// MainTrack is the name of the track that every workspace has. Its folder is the workspace's state folder.
+const MainTrack = "main"
+
+// EnvTrack is the variable that names the track to use.
+const EnvTrack = "PLANLOOP_TRACK"
+
+const (
+	tracksName     = "tracks" // the folder of the other tracks, in the state folder
+	trackSeparator = "~"      // between workspace and track in names
+	maxTrackName   = 40
+	maxTracks      = 10_000 // folders that are tried for a name
+)
+
+// On returns the workspace on a track; "" is main.
+func (w Workspace) On(track string) Workspace {
+	shared := w.SharedDir()
+	if w.Track, w.StateDir = "", shared; track != "" && track != MainTrack {
+		w.Track, w.StateDir = track, filepath.Join(shared, tracksName, track)
+	}
+	return w
+}
+
+// SharedDir returns the folder of what all tracks share, such as keys and the announcements of servers. It is main's StateDir.
+func (w Workspace) SharedDir() string {
+	if w.Track == "" {
+		return w.StateDir
+	}
+	return filepath.Dir(filepath.Dir(w.StateDir))
+}
+
+// StateHome returns the folder with the state folders of all workspaces.
+func (w Workspace) StateHome() string { return filepath.Dir(w.SharedDir()) }
+
+// ID returns the name of the workspace's track that is unique in its state home.
+func (w Workspace) ID() string {
+	id := filepath.Base(w.SharedDir())
+	if w.Track != "" {
+		id += trackSeparator + w.Track
+	}
+	return id
+}
+
+// Tracks returns the workspace on each of its tracks: main, then the others by name.
+func (w Workspace) Tracks() []Workspace {
+	all := []Workspace{w.On(MainTrack)}
+	entries, _ := os.ReadDir(filepath.Join(w.SharedDir(), tracksName)) // most have none
+	for _, entry := range entries {
+		if entry.IsDir() && IsTrackName(entry.Name()) {
+			all = append(all, w.On(entry.Name()))
+		}
+	}
+	return all
+}
+
+// deviceNames are no names of files on Windows.
+var deviceNames = regexp.MustCompile(`^(con|prn|aux|nul|com[0-9]|lpt[0-9])$`)
+
+// IsTrackName reports whether a name can be a track's: up to 40 lower-case letters, digits and single dashes.
+func IsTrackName(name string) bool {
+	return name != "" && slug(name, maxTrackName, "") == name && !deviceNames.MatchString(name)
+}
+
+// CheckTrackName refuses a name that no track can have; the error suggests one that can. source is where it was given.
+func CheckTrackName(source, name string) error {
+	if IsTrackName(name) {
+		return nil
+	}
+	return &ConfigError{Source: source, Problem: quoted(name) + " is not a track's name",
+		Want: "use lower-case letters, digits and dashes, such as " + trackName(name)}
+}
+
+// trackName makes a track's name from an objective.
+func trackName(objective string) string {
+	name := slug(objective, maxTrackName, "track")
+	if !IsTrackName(name) || name == MainTrack {
+		name = "track-" + name
+	}
+	return name
+}
+
+// BeginTrack makes the folder of a new track named after an objective, and returns the workspace on it. No other process gets the same
+// folder: a second fix-the-docs becomes fix-the-docs-2.
+func (w Workspace) BeginTrack(objective string) (Workspace, error) {
+	base := trackName(objective)
+	if err := safefile.MakeFolder(filepath.Join(w.SharedDir(), tracksName)); err != nil {
+		return w, fmt.Errorf("begin a track: %w", err)
+	}
+	for n := range maxTracks {
+		name := base
+		if n > 0 {
+			number := "-" + strconv.Itoa(n+1)
+			name = strings.TrimRight(base[:min(len(base), maxTrackName-len(number))], "-") + number
+		}
+		track := w.On(name)
+		err := os.Mkdir(track.StateDir, safefile.FolderMode)
+		if !errors.Is(err, fs.ErrExist) {
+			return track, err
+		}
+	}
+	return w, fmt.Errorf("begin a track: there are %d tracks named %s already; close some", maxTracks, base)
+}
+
+// TrackDirs returns the state folders of all tracks, none without a workspace.
+func (w Workspace) TrackDirs() (dirs []string) {
+	if w.StateDir == "" {
+		return nil
+	}
+	for _, track := range w.Tracks() {
+		dirs = append(dirs, track.StateDir)
+	}
+	return dirs
+}
+
+// TrackName returns the track's name as people see it.
+func (w Workspace) TrackName() string {
+	if w.Track == "" {
+		return MainTrack
+	}
+	return w.Track
+}
