@@ -145,6 +145,9 @@ func (p *Plan) IsOver() bool {
 	return p.FinalSummary != "" || p.Status == StatusAbandoned || p.Status == StatusFailed
 }
 
+// IsUnfinished reports whether p exists and has work left.
+func (p *Plan) IsUnfinished() bool { return p != nil && !p.IsOver() && p.Status != StatusCompleted }
+
 // IsBinding reports whether a person approved p and it has unfinished steps: then agents cannot replace it, even if they
 // reported that it failed.
 func (p *Plan) IsBinding() bool {

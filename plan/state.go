@@ -107,6 +107,12 @@ type Record struct {
 	Time   time.Time `json:"time"`
 	Phase  Phase     `json:"phase"` // after the action
 	Events []Event   `json:"events"`
+	IsOpen bool      `json:"-"` // the state after the action; noted beside the log, not in it
+}
+
+// IsOpen reports whether s has work: an unfinished plan, a draft or planning mode.
+func (s State) IsOpen() bool {
+	return s.Plan.IsUnfinished() || s.Draft != nil || s.PhaseNow().IsRestricted()
 }
 
 // FoldVersion changes whenever Fold gives another result for the same records. Snapshots of another

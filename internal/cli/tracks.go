@@ -48,7 +48,7 @@ func (t tracks) Begin(ctx context.Context, objective string) (*verbs.Service, fu
 }
 
 func (t tracks) Others(ctx context.Context, c verbs.Caller) (lines []string) {
-	if len(t.place.Tracks()) == 1 || t.app.namesTrack() || t.seen.TrackOf(c.Session, c.Actor.Name) != "" {
+	if !t.place.HasTracks() || t.app.namesTrack() || t.seen.TrackOf(c.Session, c.Actor.Name) != "" {
 		return nil
 	}
 	others, err := t.app.otherTracks(ctx, t.place)
@@ -130,7 +130,7 @@ func hasLog(place workspace.Workspace) bool {
 // onOwnTrack returns the workspace on the track that the calling agent is on, if the user named none. A server serves agents on
 // several tracks and asks for each call.
 func (a *app) onOwnTrack(place workspace.Workspace) workspace.Workspace {
-	if a.serving || a.place != nil || a.flags.ephemeral || a.namesTrack() || len(place.Tracks()) == 1 {
+	if a.serving || a.place != nil || a.flags.ephemeral || a.namesTrack() || !place.HasTracks() {
 		return place
 	}
 	seen, agent, session := presence.Open(place.SharedDir(), presence.Options{}), a.agentName(), workspace.HostSession(a.getenv)
@@ -163,35 +163,33 @@ func (a *app) otherTracks(ctx context.Context, opened workspace.Workspace) ([]tr
 	if a.flags.ephemeral {
 		return nil, nil
 	}
-	return a.openTracks(ctx, slices.DeleteFunc(opened.Tracks(), func(w workspace.Workspace) bool { return w.Track == opened.Track }))
+	return a.openTracks(ctx, opened, func(w workspace.Workspace) bool { return w.Track != opened.Track })
 }
 
-// openTracks returns those of the tracks that are open.
-func (a *app) openTracks(ctx context.Context, places []workspace.Workspace) (open []trackSummary, err error) {
-	for _, place := range places {
-		ws, err := a.openTrack(ctx, place)
+// openTracks returns the chosen open tracks of a workspace.
+func (a *app) openTracks(ctx context.Context, place workspace.Workspace, chosen func(workspace.Workspace) bool) ([]trackSummary, error) {
+	listed, err := a.openOverviews(ctx, place)
+	var open []trackSummary
+	for _, track := range listed {
+		if !chosen(track.place) {
+			continue
+		}
+		ws, err := a.openTrack(ctx, track.place)
 		if err != nil {
 			return nil, err
 		}
-		one := trackSummary{place: place}
+		one := trackSummary{place: track.place}
 		if one.state, err = ws.verbs.State(ctx); err != nil {
-			return nil, fmt.Errorf("track %s: %w", place.TrackName(), err)
+			return nil, fmt.Errorf("track %s: %w", track.place.TrackName(), err)
 		}
-		waiting, err := review.WaitingIn(ctx, &review.Workspace{Place: placeOf(place), Service: ws.verbs})
+		waiting, err := review.WaitingIn(ctx, &review.Workspace{Place: placeOf(track.place), Service: ws.verbs})
 		if err != nil {
 			return nil, err
 		}
-		if one.waiting = len(waiting); one.isOpen() {
-			open = append(open, one)
-		}
+		one.waiting = len(waiting)
+		open = append(open, one)
 	}
-	return open, nil
-}
-
-func (t trackSummary) isOpen() bool {
-	p := t.state.Plan
-	return t.waiting > 0 || t.state.Draft != nil || t.state.PhaseNow().IsRestricted() ||
-		p != nil && !p.IsOver() && p.Status != plan.StatusCompleted
+	return open, err
 }
 
 // text describes the track: its plan, whose it is, and how far.
@@ -217,10 +215,10 @@ func (t trackSummary) line() string {
 func (a *app) onWaitingTrack(run func(*cobra.Command, []string) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		place, err := a.find(cmd.Context(), nil)
-		if err != nil || a.flags.ephemeral || a.namesTrack() || len(place.Tracks()) == 1 || a.agentName() != "" {
+		if err != nil || a.flags.ephemeral || a.namesTrack() || !place.HasTracks() || a.agentName() != "" {
 			return run(cmd, args)
 		}
-		others, err := a.openTracks(cmd.Context(), place.Tracks())
+		others, err := a.openTracks(cmd.Context(), place, func(workspace.Workspace) bool { return true })
 		if err != nil {
 			return err
 		}

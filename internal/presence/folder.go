@@ -50,10 +50,17 @@ func (f folder) touch(name string, now time.Time) error {
 	if err := f.make(); err != nil {
 		return err
 	}
-	if err := create(f.seen(name), 0); err != nil {
+	return touchFile(f.seen(name), now)
+}
+
+// last is the file whose time is that of the last touch.
+func (f folder) last() string { return filepath.Join(string(f), "last") }
+
+func touchFile(path string, now time.Time) error {
+	if err := create(path, 0); err != nil {
 		return err
 	}
-	return os.Chtimes(f.seen(name), now, now)
+	return os.Chtimes(path, now, now)
 }
 
 // create creates an empty file if needed. With os.O_EXCL the file must be new.

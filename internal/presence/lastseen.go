@@ -111,7 +111,7 @@ func (b *Registry) touch(name string, l *nameState) {
 	// The lock comes first: a connection that has been seen but holds no lock is gone.
 	pending := b.takeLock(name, l)
 	pending = b.announce(name, l) || pending
-	if err := b.files.touch(name, now); err != nil {
+	if err := errors.Join(b.files.touch(name, now), touchFile(b.files.last(), now)); err != nil {
 		b.report("touch", name, err)
 		return
 	}
@@ -163,6 +163,15 @@ func (b *Registry) LastActivity() time.Time {
 		last = later(last, l.at, now)
 	}
 	return last
+}
+
+// LastLife returns the last sign of life of any name on the track with its state in stateDir, by the time of one file.
+func LastLife(stateDir string) time.Time {
+	info, err := os.Lstat(subfolder(stateDir, seenName).last())
+	if err != nil {
+		return time.Time{}
+	}
+	return later(time.Time{}, info.ModTime(), time.Now())
 }
 
 const maxSkew = time.Minute // of a file's time, ahead of the clock

@@ -77,6 +77,24 @@ func TestTouch(t *testing.T) {
 	})
 }
 
+// TestLastLife: one file has the time of the last sign of any name on a track, and another track's signs do not change it.
+func TestLastLife(t *testing.T) {
+	shared, now := t.TempDir(), time.Now().Add(-time.Hour).Round(time.Second)
+	track := filepath.Join(shared, "tracks", "docs")
+	testenv.Check(t, os.MkdirAll(track, 0o700))
+	open := func(state string, at time.Time) *presence.Registry {
+		return presence.Open(state, presence.Options{Shared: shared, Now: func() time.Time { return at }})
+	}
+	if at := presence.LastLife(track); !at.IsZero() {
+		t.Errorf("before any: %v", at)
+	}
+	open(shared, now).Touch("ann")
+	open(track, now.Add(time.Minute)).Join("bob#1")()
+	if main, docs := presence.LastLife(shared), presence.LastLife(track); !main.Equal(now) || !docs.Equal(now.Add(time.Minute)) {
+		t.Errorf("%v, %v, want %v and a minute later", main, docs, now)
+	}
+}
+
 func TestConnections(t *testing.T) {
 	both(t, func(t *testing.T, c *clock, b, another *presence.Registry) {
 		const name = "client#1a2b3c"

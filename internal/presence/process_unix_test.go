@@ -21,13 +21,14 @@ func TestModes(t *testing.T) {
 	}()
 	folder := filepath.Join(state, "seen")
 	entries, err := os.ReadDir(folder)
-	if err != nil || len(entries) != 2 {
+	if err != nil || len(entries) != 3 {
 		t.Fatalf("%v, %v", entries, err)
 	}
 	for path, want := range map[string]os.FileMode{
 		folder:                                   0o700,
 		filepath.Join(folder, entries[0].Name()): 0o600,
 		filepath.Join(folder, entries[1].Name()): 0o600,
+		filepath.Join(folder, entries[2].Name()): 0o600,
 	} {
 		info, err := os.Stat(path)
 		if err != nil || info.Mode().Perm() != want {

@@ -203,5 +203,6 @@ func (s *Session) Purge(ctx context.Context, by plan.Actor) error {
 	}
 	s.state, s.head, s.isLoaded = plan.Fold(plan.State{}, first), head, true
 	s.setMark(first.Phase)
+	s.listOpen(false)
 	return nil
 }

@@ -37,6 +37,7 @@ type Presence interface {
 type Mark interface {
 	Mark(on bool) error
 	Marked() (age time.Duration, ok bool)
+	ListOpen(on bool) error // a sign that the track may be open; see workspace.OpenTracks
 }
 
 // Session is a handle on one workspace's state. It opens its log on first use. All methods may be
@@ -300,8 +301,8 @@ func (s *Session) try(ctx context.Context, by plan.Actor, a plan.Action, prepare
 		return Outcome{Before: before, After: before}, nil
 	}
 	after := plan.Fold(before, record)
-	record.Phase = after.PhaseNow()
-	head, err := s.log.Append(ctx, record)
+	record.Phase, record.IsOpen = after.PhaseNow(), after.IsOpen()
+	head, err := s.append(ctx, record)
 	if err != nil {
 		return Outcome{}, err
 	}
@@ -309,6 +310,27 @@ func (s *Session) try(ctx context.Context, by plan.Actor, a plan.Action, prepare
 	s.setMark(record.Phase) // before the change is answered; a process killed until then is mended by the next one
 	s.snapshotIfDue()
 	return Outcome{Before: before, After: after, Events: record.Events}, nil
+}
+
+// append writes a record. An open track is listed before, so that every open track always is.
+func (s *Session) append(ctx context.Context, r plan.Record) (store.Head, error) {
+	if r.IsOpen {
+		s.listOpen(true)
+	}
+	head, err := s.log.Append(ctx, r)
+	if err == nil && !r.IsOpen {
+		s.listOpen(false)
+	}
+	return head, err
+}
+
+func (s *Session) listOpen(on bool) {
+	if s.opts.Mark == nil {
+		return
+	}
+	if err := s.opts.Mark.ListOpen(on); err != nil {
+		s.opts.Logger.Warn("the list of open tracks is not current", "error", err)
+	}
 }
 
 // decide returns the record for a in the present state, without events if it changes nothing.

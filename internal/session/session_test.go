@@ -431,7 +431,10 @@ func TestSnapshotsGoOnAfterOneIsGivenUp(t *testing.T) {
 }
 
 // mark is a mark in memory.
-type mark struct{ at time.Time }
+type mark struct {
+	at     time.Time
+	listed []bool // whether the track was listed as open, at each change
+}
 
 func (m *mark) Mark(on bool) error {
 	if m.at = (time.Time{}); on {
@@ -441,6 +444,42 @@ func (m *mark) Mark(on bool) error {
 }
 
 func (m *mark) Marked() (time.Duration, bool) { return time.Since(m.at), !m.at.IsZero() }
+
+func (m *mark) ListOpen(on bool) error { m.listed = append(m.listed, on); return nil }
+
+// TestOpenIsNoted: each change notes beside the log whether the track is open. An open track is listed before the change is on disk, and a
+// closed one removed after it.
+func TestOpenIsNoted(t *testing.T) {
+	dir, m := t.TempDir(), &mark{}
+	s := session.New(sqlite.New(dir, sqlite.Options{}), session.Options{Mark: m})
+	defer s.Close()
+	want := func(when string, want bool) {
+		t.Helper()
+		isOpen, known, written := sqlite.Overview(dir)
+		if isOpen != want || !known || written.IsZero() || len(m.listed) == 0 || m.listed[len(m.listed)-1] != want {
+			t.Errorf("%s: %t, %t, %v, listed %v", when, isOpen, known, written, m.listed)
+		}
+	}
+	do(t, s, setUp("One"))
+	want("set up", true)
+	do(t, s, plan.Clear{})
+	want("cleared", false)
+	do(t, s, plan.EnterMode{Reason: "It is large"})
+	want("in planning mode", true)
+	ann := plan.Actor{Kind: plan.Person, Name: "ann", Channel: plan.ChannelTerminal}
+	if _, err := s.Do(t.Context(), ann, plan.CancelMode{}, nil); err != nil {
+		t.Fatal(err)
+	}
+	want("cancelled", false)
+	do(t, s, setUp("Two"))
+	do(t, s, plan.MarkStep{Step: 1, Status: plan.Done})
+	want("completed", false)
+	do(t, s, setUp("Three"))
+	if err := s.Purge(t.Context(), ann); err != nil {
+		t.Fatal(err)
+	}
+	want("purged", false)
+}
 
 // TestMark: planning mode is marked outside the log before a change is answered, and unmarked after it. The next look mends the mark that a
 // killed process left or lacks, and a mark without a log is an error.

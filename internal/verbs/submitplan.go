@@ -122,7 +122,7 @@ func (s *Service) awaitingReply(state plan.State, former *plan.Plan, c Caller) S
 			c.insteadOfProposal(what)
 		status = "proposed"
 	}
-	if p := state.Plan; state.ModeNow().Request.Base == "" && !isOver(p) && p.Status != plan.StatusCompleted && p.Steps.Len() > 0 {
+	if p := state.Plan; state.ModeNow().Request.Base == "" && p.IsUnfinished() && p.Steps.Len() > 0 {
 		message += " Approving it archives the current plan, " + plan.Quote(plan.Shorten(p.Objective, titleShown)) +
 			" (" + progress(p) + ")."
 	}

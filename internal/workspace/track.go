@@ -21,6 +21,7 @@ const EnvTrack = "PLANLOOP_TRACK"
 
 const (
 	tracksName     = "tracks" // the folder of the other tracks, in the state folder
+	openName       = "open"   // the folder with a file for each of these that may be open
 	trackSeparator = "~"      // between workspace and track in names
 	maxTrackName   = 40
 	maxTracks      = 10_000 // folders that are tried for a name
@@ -56,15 +57,42 @@ func (w Workspace) ID() string {
 }
 
 // Tracks returns the workspace on each of its tracks: main, then the others by name.
-func (w Workspace) Tracks() []Workspace {
+func (w Workspace) Tracks() []Workspace { return w.tracksIn(tracksName) }
+
+func (w Workspace) tracksIn(folder string) []Workspace {
 	all := []Workspace{w.On(MainTrack)}
-	entries, _ := os.ReadDir(filepath.Join(w.SharedDir(), tracksName)) // most have none
+	entries, _ := os.ReadDir(filepath.Join(w.SharedDir(), folder)) // most have none
 	for _, entry := range entries {
-		if entry.IsDir() && IsTrackName(entry.Name()) {
+		if entry.IsDir() == (folder == tracksName) && IsTrackName(entry.Name()) {
 			all = append(all, w.On(entry.Name()))
 		}
 	}
 	return all
+}
+
+// HasTracks reports whether the workspace has had tracks besides main.
+func (w Workspace) HasTracks() bool {
+	_, err := os.Lstat(filepath.Join(w.SharedDir(), tracksName))
+	return err == nil
+}
+
+// OpenTracks returns main and the other tracks that may be open, by name. Unlike Tracks it takes no longer with many closed tracks.
+func (w Workspace) OpenTracks() []Workspace { return w.tracksIn(openName) }
+
+// ListOpen adds the track to those that OpenTracks returns, or removes it.
+func (w Workspace) ListOpen(on bool) error {
+	path := filepath.Join(w.SharedDir(), openName, w.Track)
+	_, err := os.Lstat(path)
+	switch {
+	case w.Track == "" || on == (err == nil):
+		return nil
+	case !on:
+		return os.Remove(path)
+	}
+	if err := safefile.MakeFolder(filepath.Dir(path)); err != nil {
+		return err
+	}
+	return safefile.WriteFile(path, nil, safefile.Options{Mode: safefile.FileMode})
 }
 
 // deviceNames are no names of files on Windows.

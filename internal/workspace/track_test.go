@@ -1,6 +1,7 @@
 package workspace_test
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -54,6 +55,31 @@ func TestEachBeginsItsOwnTrack(t *testing.T) {
 	}
 	if tracks := main.Tracks(); len(tracks) != 21 || tracks[0] != main {
 		t.Errorf("tracks: %v", tracks)
+	}
+}
+
+// TestOpenTracks are those on the list, and main.
+func TestOpenTracks(t *testing.T) {
+	main := workspace.Workspace{StateDir: filepath.Join(t.TempDir(), "app-1")}
+	if main.HasTracks() {
+		t.Error("tracks before the first")
+	}
+	var tracks []workspace.Workspace
+	for _, objective := range []string{"Fix the docs", "Add login", "Tidy"} {
+		track, err := main.BeginTrack(objective)
+		if err != nil || track.ListOpen(true) != nil || track.ListOpen(true) != nil {
+			t.Fatal(err)
+		}
+		tracks = append(tracks, track)
+	}
+	for range 2 {
+		if err := errors.Join(tracks[0].ListOpen(false), main.ListOpen(true)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := []workspace.Workspace{main, tracks[1], tracks[2]}
+	if got := tracks[0].OpenTracks(); !slices.Equal(got, want) || !main.HasTracks() {
+		t.Errorf("open: %v", got)
 	}
 }
 

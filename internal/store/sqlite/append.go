@@ -113,7 +113,7 @@ func (w *writer) append(ctx context.Context, before store.Head, r plan.Record, b
 		}
 	}
 	w.view.head = head
-	_ = writePin(w.growth, head) // the record is on disk already; the next append notifies too
+	_ = writePin(w.growth, head, openWord(r.IsOpen)) // the record is on disk already; the next append notifies too
 	return head, nil
 }
 
@@ -294,7 +294,7 @@ func (l *Log) purge(ctx context.Context, first plan.Record, body []byte) (store.
 		return store.Head{}, err
 	}
 	head := store.Head{Chain: store.NewChain(), Seq: 1, Hash: store.Hash{}.Next(body), Phase: first.Phase}
-	if err := db.writer.purge(ctx, head, body); err != nil {
+	if err := db.writer.purge(ctx, head, body, openWord(first.IsOpen)); err != nil {
 		return store.Head{}, err
 	}
 	if err := errors.Join(l.removeSnapshots(nil), os.RemoveAll(l.valuesPath()), l.removeRemains()); err != nil {
@@ -315,7 +315,7 @@ func (l *Log) removeRemains() error {
 
 // purge replaces all records. Deleted data is overwritten, also in the write-ahead log once the
 // last reader is done with it.
-func (w *writer) purge(ctx context.Context, head store.Head, body []byte) error {
+func (w *writer) purge(ctx context.Context, head store.Head, body []byte, open string) error {
 	conn := w.view.conn
 	if _, err := conn.ExecContext(ctx, `PRAGMA secure_delete = 1`); err != nil {
 		return err
@@ -342,7 +342,7 @@ func (w *writer) purge(ctx context.Context, head store.Head, body []byte) error 
 		return err
 	}
 	w.view.head = head
-	_ = writePin(w.growth, head)
+	_ = writePin(w.growth, head, open)
 	// The purge is complete; shrinking may wait until readers allow it.
 	_, _ = conn.ExecContext(ctx, `VACUUM`)
 	_, _ = conn.ExecContext(ctx, `PRAGMA wal_checkpoint(TRUNCATE)`)

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"hash/crc32"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -94,6 +95,38 @@ func TestTornHeadIsNoDamage(t *testing.T) {
 		if n, err := readAll(dir); err != nil || len(n) != recordsOfVictim {
 			t.Errorf("%q: %d records, %v", content, len(n), err)
 		}
+	}
+}
+
+// Whether a log is open is unknown where its head file is torn, missing or written by an older version, which overwrites only the beginning
+// of a newer one.
+func TestOpenIsUnknown(t *testing.T) {
+	t.Parallel()
+	dir := victim(t)
+	path := filepath.Join(dir, "growth", "head")
+	whole := content(t, path)
+	if isOpen, known, _ := sqlite.Overview(dir); isOpen || !known {
+		t.Fatalf("%q: %t, %t", whole, isOpen, known)
+	}
+	text := whole[:strings.LastIndex(whole, " closed")]
+	older := fmt.Sprintf("%s %08x\n", text, crc32.ChecksumIEEE([]byte(text)))
+	for name, head := range map[string]string{
+		"older": older, "older over newer": older + whole[len(older):], "torn": strings.Replace(whole, "closed ", "open   ", 1), "empty": "",
+	} {
+		write(t, path, head)
+		if _, known, _ := sqlite.Overview(dir); known {
+			t.Errorf("%s: known", name)
+		}
+		if pinned := sqlite.CachedHead(dir).Seq > 0; pinned != strings.HasPrefix(name, "older") {
+			t.Errorf("%s: pins a head: %t", name, pinned)
+		}
+	}
+	testenv.Check(t, os.Remove(path))
+	if _, known, _ := sqlite.Overview(dir); known {
+		t.Error("known without a file")
+	}
+	if isOpen, known, _ := sqlite.Overview(t.TempDir()); isOpen || !known {
+		t.Error("a missing log counts as open")
 	}
 }
 

@@ -29,15 +29,33 @@ func openGrowthFile(path string) (*os.File, error) {
 	return safefile.Open(path, os.O_CREATE|os.O_WRONLY)
 }
 
-func writePin(growth *os.File, h store.Head) error {
-	_, err := growth.WriteAt(encodePin(h), 0)
+func writePin(growth *os.File, h store.Head, open string) error {
+	_, err := growth.WriteAt(encodePin(h, open), 0)
 	return err
 }
 
-// encodePin returns a head in a form of constant length that reveals an incomplete write.
-func encodePin(h store.Head) []byte {
+// encodePin returns a head in a form of constant length that reveals an incomplete write. Without a word about openness it is the form
+// of older versions.
+func encodePin(h store.Head, open string) []byte {
 	text := fmt.Sprintf("%-32s %20d %s %-16s", h.Chain, h.Seq, h.Hash, cmp.Or(h.Phase, noPhase))
+	if open != "" {
+		text += fmt.Sprintf(" %-7s", open)
+	}
 	return fmt.Appendf(nil, "%s %08x\n", text, crc32.ChecksumIEEE([]byte(text)))
+}
+
+// Words about whether the state at a head is open.
+const (
+	isOpenWord  = "open"
+	closedWord  = "closed"
+	unknownWord = "unknown"
+)
+
+func openWord(isOpen bool) string {
+	if isOpen {
+		return isOpenWord
+	}
+	return closedWord
 }
 
 // noPhase is written for a record without a phase.
@@ -47,18 +65,32 @@ const maxPin = 1 << 10 // more than encodePin writes
 
 // readPin returns the head that the file pins, if it is valid.
 func readPin(path string) (h store.Head, ok bool) {
+	h, _, ok = readOpenPin(path)
+	return h, ok
+}
+
+// readOpenPin is readPin, with the word about openness. An older version overwrites only the beginning of a line.
+func readOpenPin(path string) (h store.Head, open string, ok bool) {
 	data, err := safefile.Read(path, maxPin)
 	if err != nil {
-		return store.Head{}, false
+		return store.Head{}, "", false
 	}
-	var hash string
-	if _, err := fmt.Sscan(string(data), &h.Chain, &h.Seq, &hash, &h.Phase); err != nil || h.Hash.UnmarshalText([]byte(hash)) != nil {
-		return store.Head{}, false
+	data = data[:bytes.IndexByte(data, '\n')+1]
+	var hash, word, sum string
+	n, _ := fmt.Sscan(string(data), &h.Chain, &h.Seq, &hash, &h.Phase, &word, &sum)
+	if n < 5 || h.Hash.UnmarshalText([]byte(hash)) != nil {
+		return store.Head{}, "", false
 	}
 	if h.Phase == noPhase {
 		h.Phase = ""
 	}
-	return h, bytes.Equal(data, encodePin(h))
+	if n == 5 {
+		word = ""
+	}
+	if !bytes.Equal(data, encodePin(h, word)) {
+		return store.Head{}, "", false
+	}
+	return h, word, true
 }
 
 // pin is a head that a file other than the database remembers.
@@ -152,6 +184,18 @@ func MakeGrowthFolder(dir string) (string, error) {
 func CachedHead(dir string) store.Head {
 	head, _ := readPin(New(dir, Options{}).headPath())
 	return head
+}
+
+// Overview reports whether the state at the end of the log in a folder is open, and when that end was written, without opening the log. It is
+// not known after a repair, a crash or an older version's change.
+func Overview(dir string) (isOpen, known bool, written time.Time) {
+	path := New(dir, Options{}).headPath()
+	info, err := os.Lstat(path)
+	if err != nil {
+		return false, !exists(DatabasePath(dir)), time.Time{} // without a log nothing is open
+	}
+	_, open, ok := readOpenPin(path)
+	return open == isOpenWord, ok && (open == isOpenWord || open == closedWord), info.ModTime()
 }
 
 // DatabasePath returns the path of the database of the log in a folder.

@@ -283,7 +283,7 @@ func (l *Log) rebuild(ctx context.Context, prepared *Log, found Report, extra *p
 	if err != nil {
 		return err
 	}
-	return errors.Join(writePin(growth, made.Head), growth.Close())
+	return errors.Join(writePin(growth, made.Head, unknownWord), growth.Close())
 }
 
 func (l *Log) fillRepaired(ctx context.Context, path string, found Report, extra *plan.Record) error {

@@ -1,0 +1,54 @@
+package cli
+
+import (
+	"context"
+	"time"
+
+	"github.com/planloop/planloop/internal/presence"
+	"github.com/planloop/planloop/internal/store/sqlite"
+	"github.com/planloop/planloop/internal/workspace"
+)
+
+// idleAfter is how long a track counts as in use after its last sign of life.
+const idleAfter = 7 * 24 * time.Hour
+
+// trackOverview is what can be known about a track without opening its log.
+type trackOverview struct {
+	place        workspace.Workspace
+	isOpen       bool      // an unfinished plan, a draft or planning mode; see plan.State
+	known        bool      // isOpen is known
+	lastActivity time.Time // the last change or sign of life
+}
+
+func overviewOf(place workspace.Workspace) trackOverview {
+	isOpen, known, last := sqlite.Overview(place.StateDir)
+	if seen := presence.LastLife(place.StateDir); seen.After(last) {
+		last = seen
+	}
+	return trackOverview{place, isOpen, known, last}
+}
+
+// isIdle reports whether the track had no sign of life for a week.
+func (t trackOverview) isIdle() bool { return time.Since(t.lastActivity) > idleAfter }
+
+// openOverviews returns the open tracks of a workspace, main first. It opens a log only if nothing else says whether its track is open.
+func (a *app) openOverviews(ctx context.Context, place workspace.Workspace) (open []trackOverview, err error) {
+	for _, one := range place.OpenTracks() {
+		track := overviewOf(one)
+		if !track.known {
+			ws, err := a.openTrack(ctx, one)
+			if err != nil {
+				return nil, err
+			}
+			state, err := ws.verbs.State(ctx)
+			if err != nil {
+				return nil, err
+			}
+			track.isOpen = state.IsOpen()
+		}
+		if track.isOpen {
+			open = append(open, track)
+		}
+	}
+	return open, nil
+}
