@@ -142,8 +142,7 @@ func (s *Server) workspace(ctx context.Context) (*review.Workspace, error) {
 	if err != nil || s.opts.Workspace == nil {
 		return &review.Workspace{Service: service}, err
 	}
-	actor, _ := s.actor(ctx)
-	return s.opts.Workspace(ctx, sessionOf(ctx), actor.Name)
+	return s.opts.Workspace(ctx, s.session(ctx))
 }
 
 // can returns the actions that the user may take in the app.

@@ -1,7 +1,9 @@
 package mcpserver
 
 import (
+	"cmp"
 	"context"
+	"slices"
 	"sync"
 
 	"github.com/mark3labs/mcp-go/server"
@@ -16,7 +18,16 @@ func (s *Server) caller(ctx context.Context, service *verbs.Service) verbs.Calle
 	if connection != "" {
 		s.connections.join(connection, actor, service)
 	}
-	return verbs.Caller{Actor: actor, Session: sessionOf(ctx), Face: Tools{s.opts.Toolsets, s.opts.User, s.opts.Servers}}
+	return verbs.Caller{Actor: actor, Session: s.session(ctx), Face: Tools{s.opts.Toolsets, s.opts.User, s.opts.Servers}}
+}
+
+// session returns the session that a request belongs to, also outside tool calls, where none can be named.
+func (s *Server) session(ctx context.Context) string {
+	if session, isCall := SessionOf(ctx); isCall {
+		return session
+	}
+	actor, connection := s.actor(ctx)
+	return s.connections.session(connection, actor.Name, "")
 }
 
 // actor identifies the caller by the client's name and its connection, as far as the protocol gives them.
@@ -43,13 +54,47 @@ func (s *Server) actor(ctx context.Context) (actor plan.Actor, connection string
 type connections struct {
 	mu     sync.Mutex
 	actors map[string]joined
+	served map[string][]string // the sessions that each connection has served, as calls or hooks named them
 }
 
-// joined is the actor of a connection, the service of its track, and the function to call when it ends or leaves the track.
+// joined is the actor of a connection, and the functions to call when it ends, by the service of each track that it works on.
 type joined struct {
-	actor   plan.Actor
-	service *verbs.Service
-	leave   func()
+	actor plan.Actor
+	leave map[*verbs.Service]func()
+}
+
+// session returns the session of a request on a connection: the one named for it, else the connection's only one, else the actor if no
+// request has named any; "" if there are several.
+func (c *connections) session(connection, actor, named string) string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	served := c.served[connection]
+	switch {
+	case connection == "":
+		return cmp.Or(named, actor)
+	case named == actor || named == "" && len(served) == 0:
+		return actor
+	case named != "" && !slices.Contains(served, named) && len(served) < maxServed:
+		c.served[connection] = append(served, named)
+		return named
+	case named == "" && len(served) == 1:
+		return served[0]
+	}
+	return named
+}
+
+const maxServed = 100 // sessions remembered of a connection
+
+// sessions returns the sessions of a request's connection, or the one that makes the request.
+func (s *Server) sessions(ctx context.Context) []string {
+	session := s.session(ctx)
+	if session != "" {
+		return []string{session}
+	}
+	_, connection := s.actor(ctx)
+	s.connections.mu.Lock()
+	defer s.connections.mu.Unlock()
+	return slices.Clone(s.connections.served[connection])
 }
 
 // actor returns the actor of a connection. It stays the same from the first call on, although a stateless request may leave out
@@ -61,29 +106,34 @@ func (c *connections) actor(connection string) (plan.Actor, bool) {
 	return known.actor, ok
 }
 
-// join marks a connection as alive on a track, until it ends or joins another.
+// join marks a connection as alive on a track, until it ends.
 func (c *connections) join(connection string, actor plan.Actor, service *verbs.Service) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	known, ok := c.actors[connection]
-	if ok && known.service == service {
-		return
+	if !ok {
+		known = joined{actor, map[*verbs.Service]func(){}}
+		c.actors[connection] = known
 	}
-	if ok {
-		known.leave() // first: both announce the server in one place
+	if known.leave[service] == nil {
+		known.leave[service] = service.Join(actor.Name)
 	}
-	c.actors[connection] = joined{actor, service, service.Join(actor.Name)}
+}
+
+func (j joined) leaveAll() {
+	for _, leave := range j.leave {
+		leave()
+	}
 }
 
 func (c *connections) registerHooks(hooks *server.Hooks) {
 	hooks.AddOnUnregisterSession(func(_ context.Context, session server.ClientSession) {
 		c.mu.Lock()
-		gone, ok := c.actors[session.SessionID()]
+		gone := c.actors[session.SessionID()]
 		delete(c.actors, session.SessionID())
+		delete(c.served, session.SessionID())
 		c.mu.Unlock()
-		if ok {
-			gone.leave()
-		}
+		gone.leaveAll()
 	})
 }
 
@@ -91,7 +141,7 @@ func (c *connections) closeAll() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for connection, gone := range c.actors {
-		gone.leave()
+		gone.leaveAll()
 		delete(c.actors, connection)
 	}
 }

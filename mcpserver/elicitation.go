@@ -1,6 +1,7 @@
 package mcpserver
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -133,8 +134,9 @@ func (d elicitation) inputRequired(ctx context.Context) *mcp.CallToolResult {
 		step = fmt.Sprintf("%d %d %s", int(d.question.Step), d.question.Attempt, d.question.Kind)
 	}
 	sealer, err := d.opts.Sealer()
-	if err == nil {
-		state, err = sealer.Seal(SealClaims{By: clientName(d.caller), Track: d.service.Track(), Tool: d.row.Name,
+	log, unread := d.service.LogID(ctx)
+	if err = cmp.Or(err, unread); err == nil {
+		state, err = sealer.Seal(SealClaims{By: clientName(d.caller), Log: log, Tool: d.row.Name,
 			Arguments: Fingerprint(d.request.Params.RawArguments),
 			Request:   d.question.Request, Question: d.question.Question, Step: step, Digest: d.question.Digest,
 			Expires: time.Now().Add(maxStateAge)})
@@ -346,11 +348,12 @@ func (c toolCall) resume(ctx context.Context) *mcp.CallToolResult {
 		return refuse()
 	}
 	sealer, err := c.opts.Sealer()
-	if err != nil {
+	log, unread := c.service.LogID(ctx)
+	if err = cmp.Or(err, unread); err != nil {
 		return mcp.NewToolResultError(c.internalError(c.row.Name, err))
 	}
 	claims, err := sealer.Unseal(c.request.Params.RequestState)
-	if err != nil || claims.By != clientName(c.caller) || claims.Track != c.service.Track() || claims.Tool != c.row.Name ||
+	if err != nil || claims.By != clientName(c.caller) || claims.Log != log || claims.Tool != c.row.Name ||
 		claims.Arguments != Fingerprint(c.request.Params.RawArguments) {
 		return refuse()
 	}

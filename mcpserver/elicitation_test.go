@@ -45,7 +45,7 @@ func newModeWorld(t testing.TB, limits plan.Limits, change ...func(*mcpserver.Op
 	opts := mcpserver.Options{
 		Version: "test", Strategy: prompts.React, User: terminal.CommandLine{}, Yield: transport.Yield,
 		Sealer:  func() (*mcpserver.Sealer, error) { return sealer, nil },
-		Service: func(context.Context, mcpserver.Roots, ...string) (*verbs.Service, error) { return service, nil },
+		Service: func(context.Context, mcpserver.Roots, string) (*verbs.Service, error) { return service, nil },
 		Actor:   func(client, _ string) plan.Actor { return plan.Actor{Kind: plan.Agent, Name: client} },
 	}
 	for _, c := range change {

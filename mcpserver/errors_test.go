@@ -24,7 +24,7 @@ func TestWorkspaceThatCannotBeOpened(t *testing.T) {
 		{errors.New("a secret"), "planloop doctor", "secret"},
 	} {
 		server, err := mcpserver.New(mcpserver.Options{
-			Service: func(context.Context, mcpserver.Roots, ...string) (*verbs.Service, error) { return nil, c.err },
+			Service: func(context.Context, mcpserver.Roots, string) (*verbs.Service, error) { return nil, c.err },
 			Actor:   func(string, string) plan.Actor { return plan.Actor{} },
 		})
 		if err != nil {

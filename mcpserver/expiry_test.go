@@ -45,7 +45,7 @@ func timesOut(t *testing.T, phase plan.Phase, limit time.Duration, waits bool) {
 	for range 2 {
 		service := verbs.New(s, verbs.Options{Notify: notify, Limits: limits})
 		server, err := mcpserver.New(mcpserver.Options{Yield: transport.Yield,
-			Service: func(context.Context, mcpserver.Roots, ...string) (*verbs.Service, error) { return service, nil },
+			Service: func(context.Context, mcpserver.Roots, string) (*verbs.Service, error) { return service, nil },
 			Actor:   func(client, _ string) plan.Actor { return plan.Actor{Kind: plan.Agent, Name: client} }})
 		if err != nil {
 			t.Fatal(err)
@@ -113,7 +113,7 @@ func TestALogThatCannotBeReadIsLeftAlone(t *testing.T) {
 		t.Cleanup(func() { _ = s.Close() })
 		service := verbs.New(s, verbs.Options{})
 		server, err := mcpserver.New(mcpserver.Options{Yield: transport.Yield, Logger: slog.New(slog.DiscardHandler),
-			Service: func(context.Context, mcpserver.Roots, ...string) (*verbs.Service, error) { return service, nil },
+			Service: func(context.Context, mcpserver.Roots, string) (*verbs.Service, error) { return service, nil },
 			Actor:   func(client, _ string) plan.Actor { return plan.Actor{Kind: plan.Agent, Name: client} }})
 		if err != nil {
 			t.Fatal(err)

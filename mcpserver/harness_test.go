@@ -37,7 +37,7 @@ func newWorldWith(t testing.TB, configured verbs.Options, wanted mcpserver.Optio
 	service := verbs.New(s, configured)
 	server, err := mcpserver.New(mcpserver.Options{
 		Version: "test", Strategy: prompts.React, Toolsets: wanted.Toolsets, User: terminal.CommandLine{}, Yield: transport.Yield,
-		Service: func(context.Context, mcpserver.Roots, ...string) (*verbs.Service, error) { return service, nil },
+		Service: func(context.Context, mcpserver.Roots, string) (*verbs.Service, error) { return service, nil },
 		Actor: func(client, _ string) plan.Actor {
 			return plan.Actor{Kind: plan.Agent, Name: client}
 		},

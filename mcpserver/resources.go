@@ -58,6 +58,14 @@ func (s *Server) resourceTable() []resource {
 			}},
 		{"plan://plans", "plans", "All plans", "The current plan and the former ones, newest first, as JSON.", mimeJSON,
 			ofState(resources.Plans)},
+		{"plan://tracks", "tracks", "Open tracks", "The open plans of this workspace, each on a track, as JSON.", mimeJSON,
+			func(ctx context.Context, service *verbs.Service, _ plan.State) ([]byte, error) {
+				open, err := service.OpenTracks(ctx)
+				if err != nil {
+					return nil, err
+				}
+				return json.Marshal(map[string]any{"tracks": append([]verbs.TrackView{}, open...)})
+			}},
 		{"plan://log", "log", "Log", "The latest changes with their authors and times, oldest first, as JSON.", mimeJSON, s.renderLog},
 		{"plan://events", "events", "Events", "The newest events of the running plan, oldest first, as JSON.", mimeJSON,
 			renderEvents},
@@ -92,6 +100,25 @@ func (s *Server) addResources() {
 	s.MCP.AddResourceTemplate(mcp.NewResourceTemplate("plan://plans/{plan_id}", "plan",
 		mcp.WithTemplateTitle("A plan"), mcp.WithTemplateDescription("One plan, current or former, with all its steps, as JSON."),
 		mcp.WithTemplateMIMEType(mimeJSON)), server.ResourceTemplateHandlerFunc(s.reading(mimeJSON, s.readPlan)))
+	s.MCP.AddResourceTemplate(mcp.NewResourceTemplate("plan://tracks/{name}", "track",
+		mcp.WithTemplateTitle("A track"), mcp.WithTemplateDescription("The current plan of a track, as JSON."),
+		mcp.WithTemplateMIMEType(mimeJSON)), server.ResourceTemplateHandlerFunc(s.reading(mimeJSON, s.readTrack)))
+}
+
+// readTrack renders the current plan of a track.
+func (s *Server) readTrack(ctx context.Context, uri string) ([]byte, error) {
+	service, err := s.service(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if service, err = service.OnTrack(ctx, path.Base(uri)); err != nil {
+		return nil, err
+	}
+	state, err := service.State(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return resources.JSON(state)
 }
 
 // reading serves the data that load returns for a URI.
@@ -210,15 +237,23 @@ func (c completion) CompletePromptArgument(ctx context.Context, _ string, argume
 	return c.CompleteResourceArgument(ctx, "", argument, within)
 }
 
-// CompleteResourceArgument completes step and plan ids. It returns the values that start with the argument, ignoring case.
+// CompleteResourceArgument completes step and plan ids, and names of open tracks. It returns the values that start with the argument, ignoring case.
 func (c completion) CompleteResourceArgument(ctx context.Context, _ string, argument mcp.CompleteArgument,
 	_ mcp.CompleteContext) (*mcp.Completion, error) {
-	_, state, err := c.s.state(ctx)
+	service, state, err := c.s.state(ctx)
 	if err != nil {
 		return nil, err
 	}
 	values := []string{}
 	switch {
+	case argument.Name == "name":
+		open, err := service.OpenTracks(ctx)
+		if err != nil {
+			return nil, err
+		}
+		for _, track := range open {
+			values = append(values, track.Name)
+		}
 	case argument.Name == "plan_id":
 		values = append(values, state.PlanIDs()...)
 	case state.Plan == nil:

@@ -1,6 +1,7 @@
 package mcpserver
 
 import (
+	"bytes"
 	"crypto/hmac"
 	"crypto/rand"
 	"crypto/sha256"
@@ -13,13 +14,15 @@ import (
 	"strings"
 	"time"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"github.com/planloop/planloop/internal/safefile"
 )
 
 // SealClaims is the content of a token.
 type SealClaims struct {
 	By        string    `json:"by"`        // the caller
-	Track     string    `json:"track"`     // whose requests have ids of their own
+	Log       string    `json:"log"`       // see verbs.Service.LogID
 	Tool      string    `json:"tool"`      // the call that asked
 	Arguments string    `json:"arguments"` // Fingerprint of its arguments
 	Request   string    `json:"request,omitempty"`
@@ -122,8 +125,13 @@ func (s *Sealer) mac(purpose, text string) []byte {
 	return mac.Sum(nil)
 }
 
-// Fingerprint identifies the arguments of a call.
+// Fingerprint identifies the arguments of a call, however their JSON is written.
 func Fingerprint(arguments []byte) string {
-	sum := sha256.Sum256(arguments)
+	canonical := jsontext.Value(bytes.Clone(arguments))
+	if len(arguments) == 0 {
+		canonical = jsontext.Value("{}")
+	}
+	_ = canonical.Canonicalize() // else it is no JSON, and stays as it is
+	sum := sha256.Sum256(canonical)
 	return base64.RawURLEncoding.EncodeToString(sum[:])
 }

@@ -31,9 +31,12 @@ type Options struct {
 	User     verbs.Face // how the user makes the calls that tools cannot make
 	Logger   *slog.Logger
 
-	// Service returns the service of the track that a caller is on; names are its session's, if known, and its actor's. It is
-	// asked at each use, so that nothing is opened before a client needs it.
-	Service func(ctx context.Context, roots Roots, names ...string) (*verbs.Service, error)
+	// Service returns the service of the track that a session is on. It is asked at each use, so that nothing is opened before a
+	// client needs it.
+	Service func(ctx context.Context, roots Roots, session string) (*verbs.Service, error)
+	// Reported records a call, to be matched with the reports of the host's hooks, and returns the session that a report or the call
+	// itself names, "" if none does. Nil: calls are not recorded.
+	Reported func(ctx context.Context, roots Roots, call Call) (session string)
 	// Box returns the file tools for the toolset workspace; nil: none.
 	Box func(ctx context.Context) (*toolbox.Box, error)
 	// Servers are other servers; the toolsets servers and execution offer their tools. Nil: none.
@@ -42,8 +45,8 @@ type Options struct {
 	// cause once changes are forbidden; stop ends the watch for that. It returns a refusal if changes
 	// are not allowed now. Nil: changes are always allowed.
 	GuardChange func(ctx context.Context, cause error) (free context.Context, stop func(), err error)
-	// Workspace returns the workspace as people see it, on a caller's track; nil: only the data of its service.
-	Workspace func(ctx context.Context, names ...string) (*review.Workspace, error)
+	// Workspace returns the workspace as people see it, on a session's track; nil: only the data of its service.
+	Workspace func(ctx context.Context, session string) (*review.Workspace, error)
 	// Sealer returns the sealer for the state of a question while it travels through a client; nil: clients
 	// of the stateless revision are not asked.
 	Sealer func() (*Sealer, error)
@@ -86,6 +89,9 @@ func New(opts Options) (*Server, error) {
 	if opts.Yield == nil {
 		opts.Yield = func(context.Context) {}
 	}
+	if opts.Reported == nil {
+		opts.Reported = func(_ context.Context, _ Roots, call Call) string { return call.Session }
+	}
 	sealer, err := NewSealer()
 	if err != nil {
 		return nil, err
@@ -93,7 +99,7 @@ func New(opts Options) (*Server, error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	s := &Server{
 		opts:          opts,
-		connections:   &connections{actors: map[string]joined{}},
+		connections:   &connections{actors: map[string]joined{}, served: map[string][]string{}},
 		sealer:        sealer,
 		readOnlyTools: readOnlyTools(),
 		close:         sync.OnceFunc(cancel),
@@ -119,9 +125,8 @@ func New(opts Options) (*Server, error) {
 		server.WithResourceCompletionProvider(completion{s}),
 		server.WithCacheHints(0, mcp.CacheScopePrivate),
 		server.WithHooks(hooks),
-		server.WithToolHandlerMiddleware(withSession),
 		server.WithToolHandlerMiddleware(s.withRoots),
-		server.WithToolHandlerMiddleware(s.recordCall),
+		server.WithToolHandlerMiddleware(s.withSession),
 	)...)
 	if err := errors.Join(s.addTools(), s.addWorkspaceTools()); err != nil {
 		cancel()
@@ -137,8 +142,7 @@ func New(opts Options) (*Server, error) {
 }
 
 func (s *Server) service(ctx context.Context) (*verbs.Service, error) {
-	actor, _ := s.actor(ctx)
-	return s.opts.Service(ctx, s.roots, sessionOf(ctx), actor.Name)
+	return s.opts.Service(ctx, s.roots, s.session(ctx))
 }
 
 // Close ends all background work and releases the connections' claims. The transport disconnects the clients.

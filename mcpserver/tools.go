@@ -117,24 +117,6 @@ func (s *Server) handle(row verbs.Row) server.ToolHandlerFunc {
 	}
 }
 
-// recordCall records each tool call, so that it can be matched with the report of the host's hook. A call that
-// brings answers continues an earlier one and is not recorded.
-func (s *Server) recordCall(next server.ToolHandlerFunc) server.ToolHandlerFunc {
-	return func(ctx context.Context, request mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-		if isAppTool(request.Params.Name) { // agents do not call these
-			return next(ctx, request)
-		}
-		if service, err := s.service(ctx); err == nil && !isResumed(request) {
-			name := request.Params.Name
-			if tool, others := request.Params.Arguments.(toolbox.RemoteTool); others {
-				name = tool.Name
-			}
-			service.RecordCall(name)
-		}
-		return next(ctx, request)
-	}
-}
-
 // callVerb calls the verb, and asks the user the question in its reply.
 func (c toolCall) callVerb(ctx context.Context) *mcp.CallToolResult {
 	reply, err := c.row.Call(ctx, c.service, c.caller, c.request.Params.RawArguments)
@@ -215,25 +197,34 @@ func (s *Server) listByPhase(ctx context.Context, _ any, _ *mcp.ListToolsRequest
 		result.Tools = append(result.Tools, describeRemote(tool))
 		passing[tool.Name] = tool.ReadOnlyPhase
 	}
-	var phase plan.Phase
-	var revision plan.Revision
-	service, err := s.service(ctx)
-	if err == nil {
-		phase, revision, err = service.Phase(ctx)
-	}
-	if err != nil {
-		if !errors.Is(err, errRootsFirst) {
-			s.opts.Logger.Warn("the tools are listed without regard to the phase", "error", err)
-		}
-		return
-	}
-	s.subscriptions.recordPhase(service, phase, revision)
-	if revision > 0 { // listing the tools creates nothing
-		s.subscriptions.beginSoon(ctx, service)
-	}
-	if phase.IsRestricted() {
+	if s.isReadOnly(ctx) {
 		result.Tools = slices.DeleteFunc(result.Tools, func(tool mcp.Tool) bool { return !passing[tool.Name] })
 	}
+}
+
+// isReadOnly reports whether planning mode restricts all sessions of a connection; the list is the union of what each may call.
+func (s *Server) isReadOnly(ctx context.Context) bool {
+	restricted := true
+	for _, session := range s.sessions(ctx) {
+		var phase plan.Phase
+		var revision plan.Revision
+		service, err := s.opts.Service(ctx, s.roots, session)
+		if err == nil {
+			phase, revision, err = service.Phase(ctx)
+		}
+		if err != nil {
+			if !errors.Is(err, errRootsFirst) {
+				s.opts.Logger.Warn("the tools are listed without regard to the phase", "error", err)
+			}
+			return false
+		}
+		s.subscriptions.recordPhase(service, phase, revision)
+		if revision > 0 { // listing the tools creates nothing
+			s.subscriptions.beginSoon(ctx, service)
+		}
+		restricted = restricted && phase.IsRestricted()
+	}
+	return restricted
 }
 
 // IsTool reports whether a name is one of planloop's tools or has the form of another server's tool: it contains

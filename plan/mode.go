@@ -24,6 +24,8 @@ type Mode struct {
 	IdleTimeout     Limit `json:"quiet,omitempty"`       // longest gathering without a sign of life
 	ApprovalTimeout Limit `json:"wait,omitempty"`        // how long a submitted plan may wait
 	PersonOnly      bool  `json:"person_only,omitempty"` // a decision confirmed through a client does not count
+	All             bool  `json:"all,omitempty"`         // it holds the sessions of all tracks
+	ByPerson        bool  `json:"by_person,omitempty"`   // a person began it: it holds also sessions that are on no track yet
 
 	Approved string `json:"approved,omitempty"` // root of the plan that is or was last carried out
 	Resume   bool   `json:"resume,omitempty"`   // the approved plan continues if the draft is dropped
@@ -126,6 +128,32 @@ func (p Phase) IsRestricted() bool { return p == PhaseGathering || p == PhaseSub
 // ModeNow returns the current or last planning mode, the zero value before the first.
 func (s State) ModeNow() Mode { return *cmp.Or(s.Mode, &Mode{}) }
 
+// Opened names what keeps s open: the first version of its plan, else of its draft, else the planning mode by its time; "" for
+// nothing.
+func (s State) Opened() string {
+	switch {
+	case s.Plan.IsUnfinished():
+		return s.Plan.Root()
+	case s.Draft != nil:
+		return s.Draft.Root()
+	case s.PhaseNow().IsRestricted():
+		return "planning since " + s.ModeNow().Since.Format(time.RFC3339Nano)
+	}
+	return ""
+}
+
+// Opener returns who began that, and its subject.
+func (s State) Opener() (by, about string) {
+	p := s.Draft
+	if s.Plan.IsUnfinished() || p == nil && !s.PhaseNow().IsRestricted() {
+		p = s.Plan
+	}
+	if p == nil {
+		return s.ModeNow().By, s.ModeNow().About()
+	}
+	return p.CreatedBy, p.Objective
+}
+
 // DraftFindings returns the warnings about the submitted draft, or about the returned one that the
 // next submission has to improve on.
 func (m Mode) DraftFindings() GateFindings {
@@ -204,6 +232,7 @@ func checkPhase(s State, a Action, t traits, f Facts) error {
 type EnterMode struct {
 	Task   string // the task to plan; may be empty
 	Reason string // why an agent enters; may be empty
+	All    bool   // for the sessions of all tracks; only a person may ask for that, on the track main
 }
 
 func (a EnterMode) clean(c *cleaner) Action {
@@ -219,10 +248,10 @@ func (a EnterMode) decide(s State, f Facts) ([]Event, error) {
 	if err := cmp.Or(checkNotRunning(s, f, "enter planning mode"), s.proposalWaits()); err != nil {
 		return nil, err
 	}
-	return []Event{ModeEntered{Task: a.Task, Reason: a.Reason, By: f.Actor.Name, At: f.Now,
+	return []Event{ModeEntered{Task: a.Task, Reason: a.Reason, By: f.Actor.Name, At: f.Now, All: a.All,
 		IsAgentsOwn: f.Actor.Kind == Agent && f.Actor.Way() == "",
 		IdleTimeout: Limit(f.Limits.GatheringTimeout), ApprovalTimeout: Limit(f.Limits.ApprovalTimeout),
-		PersonOnly: f.Limits.PersonOnly}}, nil
+		PersonOnly: f.Limits.PersonOnly, ByPerson: f.Actor.Kind != Agent || f.Actor.Way() != ""}}, nil
 }
 
 // ModeEntered begins planning mode.
@@ -237,12 +266,15 @@ type ModeEntered struct {
 	IdleTimeout     Limit `json:"quiet"` // longest gathering without a sign of life
 	ApprovalTimeout Limit `json:"wait,omitempty"`
 	PersonOnly      bool  `json:"person_only,omitempty"`
+	All             bool  `json:"all,omitempty"`       // it holds the sessions of all tracks
+	ByPerson        bool  `json:"by_person,omitempty"` // and those on no track yet; absent in old logs
 }
 
 func (e ModeEntered) apply(s State) State {
 	return s.withMode(PhaseGathering, func(m *Mode) {
 		*m = Mode{Task: e.Task, Reason: e.Reason, By: e.By, Since: e.At, Approved: m.Approved, IsAgentsOwn: e.IsAgentsOwn,
-			IdleTimeout: e.IdleTimeout, ApprovalTimeout: e.ApprovalTimeout, PersonOnly: e.PersonOnly}
+			IdleTimeout: e.IdleTimeout, ApprovalTimeout: e.ApprovalTimeout, PersonOnly: e.PersonOnly,
+			All: e.All, ByPerson: e.ByPerson}
 	})
 }
 

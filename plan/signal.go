@@ -21,6 +21,8 @@ type Signal struct {
 	RaisedAt  time.Time   `json:"raised_at"` // when it was opened, not when it was last updated
 	ClearedBy string      `json:"cleared_by,omitempty"`
 	ClearedAt time.Time   `json:"cleared_at,omitzero"`
+
+	OfWorkspace bool `json:"-"` // it is a record of the track main, and every track reads it
 }
 
 // Bounds on signals. The oldest cleared ones are dropped first; the log keeps all of them.
@@ -41,6 +43,17 @@ func (s State) OpenSignals(level SignalLevel) []Signal {
 
 func (s State) openSignals() []Signal {
 	return slices.DeleteFunc(slices.Clone(s.Signals), func(signal Signal) bool { return !signal.Open })
+}
+
+// WithWorkspaceSignals returns s with the open signals of the track main, except those with the id of one of its own.
+func (s State) WithWorkspaceSignals(main State) State {
+	for _, signal := range main.openSignals() {
+		if _, own := s.Signal(signal.ID); !own {
+			signal.OfWorkspace = true
+			s.Signals = append(slices.Clip(s.Signals), signal)
+		}
+	}
+	return s
 }
 
 // SignalStep returns the step of the current plan that a signal names, 0 if it names none or one of
@@ -93,7 +106,7 @@ func (a RaiseSignal) decide(s State, f Facts) ([]Event, error) {
 		signal.Plan, signal.Step = p.Root(), a.Step
 	}
 	former, known := s.Signal(a.ID)
-	if known && former.Open {
+	if known && former.Open && !former.OfWorkspace {
 		signal.RaisedAt, signal.RaisedBy = former.RaisedAt, former.RaisedBy
 		if signal == former {
 			return nil, nil
@@ -142,6 +155,9 @@ func (a ClearSignal) decide(s State, f Facts) ([]Event, error) {
 	signal, known := s.Signal(a.ID)
 	if !known {
 		return nil, Refuse(NotFound, "/id", "signal "+Quote(a.ID)+" does not exist", openIDs(s))
+	}
+	if signal.OfWorkspace {
+		return nil, conflict("signal "+Quote(a.ID)+" was raised for the whole workspace", "clear it on the track main")
 	}
 	if !signal.Open {
 		return nil, nil

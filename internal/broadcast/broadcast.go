@@ -60,3 +60,22 @@ func (h *Hub) Close() {
 	}
 	h.listeners = nil
 }
+
+// Merge returns a channel that receives after any of the channels does; receives in between are merged. It is closed once all of them
+// are.
+func Merge(all ...<-chan struct{}) <-chan struct{} {
+	merged := make(chan struct{}, 1)
+	var open sync.WaitGroup
+	for _, from := range all {
+		open.Go(func() {
+			for range from {
+				select {
+				case merged <- struct{}{}:
+				default: // the previous one is still pending
+				}
+			}
+		})
+	}
+	go func() { open.Wait(); close(merged) }()
+	return merged
+}

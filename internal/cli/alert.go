@@ -29,6 +29,9 @@ func newAlertCommand(a *app) *cobra.Command {
 		return in, err
 	}
 	cmd := newCommand("alert", "--id ID", noArguments, func(cmd *cobra.Command, args []string) error {
+		if err := a.onSignalTrack(cmd.Context(), task); err != nil {
+			return err
+		}
 		reply, err := callVerb(cmd, args, a, (*verbs.Service).Alert, in)
 		switch {
 		case err != nil:

@@ -26,7 +26,11 @@ func (a *app) caller() verbs.Caller {
 	if ws := a.ws.Load(); ws != nil && who.Agent == "" && !who.Present {
 		who.Server = ws.client()
 	}
-	return verbs.Caller{Actor: who.Actor(), Face: terminal.CommandLine{Track: a.flags.track}}
+	caller := verbs.Caller{Actor: who.Actor(), Face: terminal.CommandLine{Track: a.flags.track}}
+	if ws := a.ws.Load(); ws != nil && caller.Actor.Kind == plan.Agent {
+		caller.Session = ws.callingSession()
+	}
+	return caller
 }
 
 // isReadByPerson reports whether a person at the terminal reads what a command prints.

@@ -48,6 +48,9 @@ func (a *app) check(cmd *cobra.Command, run checkRun, task string) error {
 	if run.Signal == "" && task == "" {
 		return missing(cmd, "--id ID or --task TASK")
 	}
+	if err := a.onSignalTrack(cmd.Context(), task); err != nil {
+		return err
+	}
 	ws, err := a.open(cmd.Context(), nil)
 	if err != nil {
 		return err

@@ -128,9 +128,10 @@ func (a *app) answerHook(ctx context.Context, host hook.Host, event string) (ans
 func (a *app) recordCall(ws *openWorkspace, answer hookAnswer) {
 	call := answer.call
 	sign := presence.Hook{Host: string(call.Host), Session: call.Session, Subagent: call.Subagent, Version: call.Version, Event: call.Event,
-		ChecksTool: call.Moment == hook.BeforeTool}
+		ChecksTool: call.Moment == hook.BeforeTool, Call: presence.CallID{Use: call.Use, Arguments: mcpserver.Fingerprint(call.Input)}}
 	if sign.ChecksTool && call.IsOwn() && answer.Refuse == "" {
 		sign.Tool = call.Name
+		sign.Creates = !slices.ContainsFunc(verbs.Table(), func(row verbs.Row) bool { return row.Name == call.Name && row.ReadOnly })
 	}
 	ws.presence.RecordHook(a.ancestors, sign)
 	if call.Moment == hook.SessionStart {
@@ -224,13 +225,19 @@ func (a *app) holdForHook(ctx context.Context, ws *openWorkspace, path string) (
 		return hold, err
 	}
 	for _, state := range ws.presence.OtherStates(a.ancestors) {
-		for _, track := range workspace.FromState(state).Tracks() {
+		for _, track := range tracksToCheck(workspace.FromState(state)) {
 			if hold, err := a.holdOf(ctx, track); err != nil || hold.By != "" {
 				return hold, err
 			}
 		}
 	}
 	return toolbox.Hold{}, nil
+}
+
+// tracksToCheck returns the tracks of a workspace whose planning mode may be on: main, and the marked ones.
+func tracksToCheck(place workspace.Workspace) []workspace.Workspace {
+	marked := slices.DeleteFunc(place.MarkedTracks(), func(w workspace.Workspace) bool { return w.Track == "" })
+	return append(marked, place.On(workspace.MainTrack))
 }
 
 // holdByName returns the hold of a workspace that a command names, although the agent works elsewhere.
@@ -292,7 +299,7 @@ func (a *app) mayBeRestricted(call hook.Call, readable bool) bool {
 	call.Dir = cmp.Or(call.Dir, place.Path)
 	var states []string
 	for _, state := range append(presence.Open(place.SharedDir(), presence.Options{}).OtherStates(a.ancestors), place.SharedDir()) {
-		for _, track := range workspace.FromState(state).Tracks() {
+		for _, track := range tracksToCheck(workspace.FromState(state)) {
 			states = append(states, track.StateDir)
 		}
 	}
@@ -354,11 +361,24 @@ func (h hookReports) Agents() []verbs.ActiveAgent {
 		for _, call := range one.Unseen {
 			work.Unseen = append(work.Unseen, verbs.UnseenCall(call))
 		}
+		work.Elsewhere = h.otherTrack(one.Sessions)
 		host, _ := hosts.OfClient(cmp.Or(one.Sign.Host, one.Client))
 		work.Title, work.Settings = host.Title, func() verbs.HookSettings { return h.app.hookSettings(h.place, host.Name) }
 		all = append(all, work)
 	}
 	return all
+}
+
+// otherTrack returns the track that all of the sessions are on, if it is another one than this; else "".
+func (h hookReports) otherTrack(sessions []string) (other string) {
+	for _, session := range sessions {
+		on := h.Bound(session).Track
+		if on == "" || on == h.place.TrackName() {
+			return ""
+		}
+		other = on
+	}
+	return other
 }
 
 // hookSettings returns what the settings of a host, "" if it is unknown, say about planloop's hooks.

@@ -5,15 +5,18 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"sync"
 
+	"github.com/planloop/planloop/internal/broadcast"
 	"github.com/planloop/planloop/internal/presence"
+	"github.com/planloop/planloop/internal/process"
 	"github.com/planloop/planloop/internal/safetext"
 	"github.com/planloop/planloop/internal/session"
 	"github.com/planloop/planloop/internal/store/sqlite"
 	"github.com/planloop/planloop/internal/toolbox"
 	"github.com/planloop/planloop/internal/verbs"
 	"github.com/planloop/planloop/internal/workspace"
+	"github.com/planloop/planloop/mcpserver"
+	"github.com/planloop/planloop/plan"
 )
 
 // refuseWhilePlanning refuses to change files at or below the paths while planning mode is read-only, unless a person asks for it.
@@ -41,8 +44,7 @@ func (a *app) planningGuard(ws *openWorkspace) toolbox.Wall {
 
 // holdOn returns the hold on a path: by the opened workspace, wherever the path leads, or by another above or below the path.
 func (a *app) holdOn(ctx context.Context, ws *openWorkspace, path string) (toolbox.Hold, error) {
-	restricted, err := ws.verbs.Restricted(ctx)
-	if err != nil || restricted {
+	if held, err := a.isHeldIn(ctx, ws); err != nil || held {
 		return toolbox.Hold{By: toolbox.PlanningMode}, err
 	}
 	for _, other := range a.overlapping(ws.place, path) {
@@ -51,6 +53,89 @@ func (a *app) holdOn(ctx context.Context, ws *openWorkspace, path string) (toolb
 		}
 	}
 	return toolbox.Hold{}, nil
+}
+
+// isHeldIn reports whether planning mode holds the session of a call, command or hook in the opened workspace: that of its track, that of
+// any track if it is on none, or one that holds it wherever it is.
+func (a *app) isHeldIn(ctx context.Context, ws *openWorkspace) (bool, error) {
+	session, isCall := mcpserver.SessionOf(ctx)
+	if !isCall {
+		session = ws.callingSession()
+	}
+	on := ws.place.TrackName()
+	if ws.place.HasTracks() && !a.namesTrack() && (isCall || a.parent == nil) { // else the session is on the track of this app
+		on = ws.presence.Bound(session).Track
+	}
+	if on != "" {
+		track, err := a.openTrack(ctx, ws.place.On(on))
+		if err != nil {
+			return false, err
+		}
+		if restricted, err := track.verbs.Restricted(ctx); err != nil || restricted {
+			return restricted, err
+		}
+	}
+	if on == "" {
+		restricting, err := a.restrictingTracks(ctx, ws.place)
+		return len(restricting) > 0, err
+	}
+	by, err := a.holder(ctx, ws.place, ws.presence, session)
+	return by != nil, err
+}
+
+// restrictingTrack is a track whose planning mode is on.
+type restrictingTrack struct {
+	workspace.Workspace
+	mode plan.Mode
+}
+
+// restrictingTracks returns the tracks of the workspace whose planning mode is on, according to the marks beside the logs. A mark is
+// missing only until the next look at its log, if a process was killed between writing the two.
+func (a *app) restrictingTracks(ctx context.Context, place workspace.Workspace) (all []restrictingTrack, err error) {
+	for _, track := range place.MarkedTracks() {
+		phase, mode, err := a.modeOf(ctx, track)
+		if err != nil {
+			return nil, fmt.Errorf("read the phase of track %s: %w", track.TrackName(), err)
+		}
+		if phase.IsRestricted() {
+			all = append(all, restrictingTrack{track, mode})
+		}
+	}
+	return all, nil
+}
+
+// holder returns the track whose planning mode holds a session wherever it calls, nil if none does: its own, one of a session whose host
+// is above this process, since a child must not escape, or main's for all.
+func (a *app) holder(ctx context.Context, place workspace.Workspace, seen *presence.Registry, session string) (*workspace.Workspace, error) {
+	restricting, err := a.restrictingTracks(ctx, place)
+	if err != nil || len(restricting) == 0 {
+		return nil, err
+	}
+	own, above := seen.Bound(session).Track, a.sessionsAbove(seen)
+	for _, track := range restricting {
+		holds := func(s string) bool { on := seen.Bound(s).Track; return on == "" || on == track.TrackName() }
+		if track.mode.All || own == track.TrackName() || own == "" && track.mode.ByPerson || slices.ContainsFunc(above, holds) {
+			return &track.Workspace, nil
+		}
+	}
+	return nil, nil
+}
+
+// sessionsAbove returns the sessions of the hosts above this process, except those that a hook's own host or this server serves: each of
+// these calls says which session it is of.
+func (a *app) sessionsAbove(seen *presence.Registry) (all []string) {
+	chain := a.ancestors()
+	var own process.Ancestor
+	if a.hookSession != "" {
+		own = process.Starter(chain)
+	}
+	for _, s := range seen.Servers() {
+		isAbove := slices.ContainsFunc(chain[min(1, len(chain)):], func(p process.Ancestor) bool { return p.Is(s.Host) && !p.Shared() })
+		if isAbove && !s.Host.Is(own) && !s.Process.Is(chain[0]) {
+			all = append(all, s.AllSessions()...)
+		}
+	}
+	return all
 }
 
 func (a *app) holdOf(ctx context.Context, other workspace.Workspace) (toolbox.Hold, error) {
@@ -74,7 +159,7 @@ func (a *app) overlapping(place workspace.Workspace, path string) []workspace.Wo
 		return nil // merely the directory where planloop was started
 	}
 	return slices.DeleteFunc(workspace.Lookup{Getenv: a.getenv}.FindOverlaps(path), func(other workspace.Workspace) bool {
-		return other.StateDir == place.StateDir && !a.flags.ephemeral
+		return other.SharedDir() == place.SharedDir() && !a.flags.ephemeral
 	})
 }
 
@@ -85,41 +170,40 @@ func (a *app) changes(ctx context.Context, ws *openWorkspace) (<-chan struct{}, 
 	if err != nil || len(others) == 0 {
 		return own, err
 	}
-	merged := make(chan struct{}, 1)
-	var running sync.WaitGroup
-	forward := func(from <-chan struct{}) {
-		for range from {
-			select {
-			case merged <- struct{}{}:
-			default:
-			}
-		}
-	}
-	running.Go(func() { forward(own) })
+	all := []<-chan struct{}{own}
 	for _, other := range others {
 		log := sqlite.New(other.StateDir, sqlite.Options{})
+		context.AfterFunc(ctx, func() { _ = log.Close() })
 		theirs, err := log.Watch(ctx)
 		if err != nil {
 			a.logger().Warn("planning mode may be noticed late", "workspace", other.Path, "error", err)
-			_ = log.Close()
 			continue
 		}
-		running.Go(func() { forward(theirs); _ = log.Close() })
+		all = append(all, theirs)
 	}
-	go func() { running.Wait(); close(merged) }()
-	return merged, nil
+	return broadcast.Merge(all...), nil
 }
 
-// restricted reports whether planning mode restricts another workspace. It opens the log only if it must: the mode may have expired.
+// restricted reports whether planning mode restricts another workspace.
 func (a *app) restricted(ctx context.Context, other workspace.Workspace) (bool, error) {
+	phase, _, err := a.modeOf(ctx, other)
+	return phase.IsRestricted(), err
+}
+
+// modeOf returns the planning mode of another workspace or track. It opens the log only if it must: the mode may have expired.
+func (a *app) modeOf(ctx context.Context, other workspace.Workspace) (phase plan.Phase, mode plan.Mode, err error) {
 	config, _, err := workspace.Load(workspace.Sources{Getenv: a.getenv, Workspace: other})
 	if err != nil {
-		return false, err
+		return phase, mode, err
 	}
 	s := session.New(sqlite.New(other.StateDir, sqlite.Options{}), session.Options{Limits: config.Limits(), Mark: other,
 		Logger: a.logger()})
 	defer func() { _ = s.Close() }()
 	seen := presence.Open(other.StateDir, presence.Options{Logger: a.logger(), Shared: other.SharedDir()})
-	phase, _, err := verbs.New(s, verbs.Options{Presence: seen, Limits: config.Limits()}).Phase(ctx)
-	return phase.IsRestricted(), err
+	service := verbs.New(s, verbs.Options{Presence: seen, Limits: config.Limits()})
+	if phase, _, err = service.Phase(ctx); err != nil || !phase.IsRestricted() {
+		return phase, mode, err
+	}
+	state, err := service.State(ctx)
+	return state.PhaseNow(), state.ModeNow(), err
 }

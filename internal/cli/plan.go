@@ -14,6 +14,7 @@ import (
 	"github.com/planloop/planloop/internal/shell"
 	"github.com/planloop/planloop/internal/terminal"
 	"github.com/planloop/planloop/internal/verbs"
+	"github.com/planloop/planloop/internal/workspace"
 	"github.com/planloop/planloop/plan"
 	"github.com/planloop/planloop/resources"
 )
@@ -36,7 +37,7 @@ func newPlanCommand(a *app) *cobra.Command {
 		return "Planning mode is off. Agents see that on their next status check."
 	}
 	cmd.AddCommand(
-		newCommand("plan start", "[TASK...]", cobra.ArbitraryArgs, a.enterMode),
+		newPlanStartCommand(a),
 		newCommand("plan status", "", noArguments, a.modeStatus),
 		newCommand("plan cancel", "", noArguments, runAsPerson(a, "cancelling planning mode", cancel, joinedText, cancelled)),
 		newCommand("plan allows", "-- 'COMMAND'", exactly(1, "one command in quotes"), a.allows),
@@ -45,12 +46,28 @@ func newPlanCommand(a *app) *cobra.Command {
 	return cmd
 }
 
+func newPlanStartCommand(a *app) *cobra.Command {
+	var all bool
+	cmd := newCommand("plan start", "[TASK...]", cobra.ArbitraryArgs, func(cmd *cobra.Command, args []string) error {
+		if all && !a.namesTrack() {
+			a.flags.track = workspace.MainTrack
+		}
+		return a.enterModeFor(cmd, verbs.PlanFor{Task: strings.Join(args, " "), All: all})
+	})
+	cmd.Flags().BoolVar(&all, "all", false, "hold the sessions of all tracks, on the track main")
+	return cmd
+}
+
 func (a *app) enterMode(cmd *cobra.Command, args []string) error {
+	return a.enterModeFor(cmd, verbs.PlanFor{Task: strings.Join(args, " ")})
+}
+
+func (a *app) enterModeFor(cmd *cobra.Command, in verbs.PlanFor) error {
 	ws, before, err := a.state(cmd.Context())
 	if err != nil {
 		return err
 	}
-	reply, err := ws.verbs.EnterPlanModeFor(cmd.Context(), a.caller(), strings.Join(args, " "))
+	reply, err := ws.verbs.EnterPlanModeFor(cmd.Context(), a.caller(), in)
 	if err != nil {
 		return err
 	}

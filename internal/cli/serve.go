@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/planloop/planloop/internal/presence"
 	"github.com/planloop/planloop/internal/process"
 	"github.com/planloop/planloop/internal/review"
 	"github.com/planloop/planloop/internal/terminal"
@@ -94,10 +95,10 @@ func (a *app) serve(ctx context.Context, o serveOptions) error {
 		Box:     func(context.Context) (*toolbox.Box, error) { return box() },
 		Version: version(), Strategy: config.Strategy, Toolsets: toolsets(config), User: terminal.CommandLine{}, Yield: transport.Yield,
 		Logger: a.logger(), Actor: a.client, AgentControlled: a.isAgentStarted, AppViewOnly: o.http != "",
-		Service: a.serviceFor(o.http != ""),
+		Service: a.serviceFor(o.http != ""), Reported: a.reportedSession,
 		// It cannot start a run, which would end with the host.
-		Workspace: func(ctx context.Context, names ...string) (*review.Workspace, error) {
-			ws, err := a.openFor(ctx, nil, names...)
+		Workspace: func(ctx context.Context, session string) (*review.Workspace, error) {
+			ws, err := a.openFor(ctx, nil, session)
 			if err != nil {
 				return nil, err
 			}
@@ -122,18 +123,41 @@ func (a *app) serve(ctx context.Context, o serveOptions) error {
 	return transport.ServeStdio(ctx, server.MCP, a.in, a.out, transport.StdioOptions{Logger: a.logger()})
 }
 
-// serviceFor returns a function that finds the service of a caller's track.
-func (a *app) serviceFor(http bool) func(context.Context, mcpserver.Roots, ...string) (*verbs.Service, error) {
-	return func(ctx context.Context, roots mcpserver.Roots, names ...string) (*verbs.Service, error) {
+// serviceFor returns a function that finds the service of a session's track.
+func (a *app) serviceFor(http bool) func(context.Context, mcpserver.Roots, string) (*verbs.Service, error) {
+	return func(ctx context.Context, roots mcpserver.Roots, session string) (*verbs.Service, error) {
 		if http {
 			roots = nil // one of many clients, perhaps on another machine, must not decide for all
 		}
-		ws, err := a.openFor(ctx, roots, names...)
+		ws, err := a.openFor(ctx, roots, session)
 		if err != nil {
 			return nil, err
 		}
 		return ws.verbs, nil
 	}
+}
+
+// reportedSession records a call in the workspace, and returns the session that a hook of the host has reported for it.
+func (a *app) reportedSession(ctx context.Context, roots mcpserver.Roots, call mcpserver.Call) (session string) {
+	ws, err := a.open(ctx, roots)
+	if err != nil {
+		return "" // the call itself gets the error
+	}
+	session = ws.presence.Called(call.Tool, presence.CallID{Use: call.Use, Arguments: call.Arguments})
+	if call.Session != "" {
+		session = call.Session
+	}
+	if session == "" {
+		return ""
+	}
+	ws.presence.Serve(call.Actor, session)
+	if on := ws.presence.Bound(call.Actor); on.Track != "" && ws.presence.Bound(session).Track == "" {
+		// An earlier call of this or another session was not reported.
+		if err := ws.presence.Bind(session, presence.Binding{Track: on.Track, Saw: on.Saw}); err != nil {
+			a.logger().Debug("the session's track is not recorded", "error", err)
+		}
+	}
+	return session
 }
 
 func toolsets(config workspace.Config) []string {

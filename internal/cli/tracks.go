@@ -3,111 +3,18 @@ package cli
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"slices"
 	"strings"
 
-	"github.com/planloop/planloop/internal/presence"
 	"github.com/planloop/planloop/internal/review"
 	"github.com/planloop/planloop/internal/safetext"
 	"github.com/planloop/planloop/internal/store/sqlite"
-	"github.com/planloop/planloop/internal/verbs"
 	"github.com/planloop/planloop/internal/workspace"
-	"github.com/planloop/planloop/mcpserver"
 	"github.com/planloop/planloop/plan"
 	"github.com/spf13/cobra"
 )
-
-// tracks implements verbs.Tracks for a workspace on one of its tracks.
-type tracks struct {
-	app   *app
-	place workspace.Workspace
-	seen  *presence.Registry
-}
-
-func (t tracks) Name() string { return t.place.TrackName() }
-
-func (t tracks) Stay(c verbs.Caller) error {
-	return errors.Join(t.seen.SetTrack(c.Actor.Name, t.Name()), t.seen.SetTrack(c.Session, t.Name()))
-}
-
-func (t tracks) Has(agent string) bool { return t.seen.TrackOf(agent) == t.Name() }
-
-func (t tracks) Begin(ctx context.Context, objective string) (*verbs.Service, func(), error) {
-	place, err := t.place.BeginTrack(objective)
-	if err != nil {
-		return nil, nil, err
-	}
-	ws, err := t.app.openTrack(ctx, place)
-	if err != nil {
-		return nil, nil, errors.Join(err, os.Remove(place.StateDir))
-	}
-	return ws.verbs, func() { _ = os.Remove(place.StateDir) }, nil // fails unless it is empty
-}
-
-func (t tracks) Others(ctx context.Context, c verbs.Caller) (lines []string) {
-	if !t.place.HasTracks() || t.app.namesTrack() || t.seen.TrackOf(c.Session, c.Actor.Name) != "" {
-		return nil
-	}
-	others, err := t.app.otherTracks(ctx, t.place)
-	if err != nil {
-		t.app.logger().Warn("the other tracks are not listed", "error", err)
-	}
-	for _, other := range others {
-		lines = append(lines, other.text())
-	}
-	return lines
-}
-
-func (t tracks) Join(ctx context.Context, c verbs.Caller, name string) (*verbs.Service, error) {
-	place := t.place.On(name)
-	if name != workspace.MainTrack && !hasLog(place) {
-		return nil, plan.Refuse(plan.NotFound, "/track", "track "+plan.Quote(name)+" does not exist", "leave out track to see the others")
-	}
-	ws, err := t.app.openTrack(ctx, place)
-	if err != nil {
-		return nil, err
-	}
-	return ws.verbs, tracks{t.app, place, t.seen}.Stay(c)
-}
-
-// openTrack opens the workspace on another track, once.
-func (a *app) openTrack(ctx context.Context, place workspace.Workspace) (*openWorkspace, error) {
-	if a.parent != nil {
-		return a.parent.openTrack(ctx, place)
-	}
-	if ws := a.ws.Load(); ws != nil && ws.place.Track == place.Track {
-		return ws, nil
-	}
-	a.tracksMu.Lock()
-	inner := a.tracks[place.Track]
-	if inner == nil {
-		inner = a.within(place)
-		inner.settings, inner.serving, inner.server, inner.flags = a.settings, a.serving, a.server, a.flags
-		if a.tracks == nil {
-			a.tracks = map[string]*app{}
-		}
-		a.tracks[place.Track] = inner
-	}
-	a.tracksMu.Unlock()
-	return inner.open(ctx, nil)
-}
-
-// openFor opens the workspace on the track that the first known of the names is on: main, or the one that the user named, unless the
-// actor or its session has begun or joined another.
-func (a *app) openFor(ctx context.Context, roots mcpserver.Roots, names ...string) (*openWorkspace, error) {
-	ws, err := a.open(ctx, roots)
-	if err != nil {
-		return nil, err
-	}
-	track := ws.presence.TrackOf(names...)
-	if track == "" || track == ws.place.TrackName() || a.namesTrack() || !hasLog(ws.place.On(track)) {
-		return ws, nil
-	}
-	return a.openTrack(ctx, ws.place.On(track))
-}
 
 // describePlace names a workspace, and its track if that is not main, for agents and people.
 func describePlace(place workspace.Workspace) string {
@@ -125,30 +32,6 @@ func describePlace(place workspace.Workspace) string {
 func hasLog(place workspace.Workspace) bool {
 	_, err := os.Stat(sqlite.DatabasePath(place.StateDir))
 	return workspace.IsTrackName(place.Track) && err == nil
-}
-
-// onOwnTrack returns the workspace on the track that the calling agent is on, if the user named none. A server serves agents on
-// several tracks and asks for each call.
-func (a *app) onOwnTrack(place workspace.Workspace) workspace.Workspace {
-	if a.serving || a.place != nil || a.flags.ephemeral || a.namesTrack() || !place.HasTracks() {
-		return place
-	}
-	seen, agent, session := presence.Open(place.SharedDir(), presence.Options{}), a.agentName(), workspace.HostSession(a.getenv)
-	if agent == "" {
-		agent, _ = seen.Client(a.ancestors, session)
-	}
-	session = cmp.Or(a.hookSession, session)
-	track := seen.TrackOf(session, agent)
-	if a.hookSession != "" && track != "" {
-		// A host that resumes a session starts another server, with another name, and its hooks keep the session's.
-		if err := errors.Join(seen.SetTrack(session, track), seen.SetTrack(agent, track)); err != nil {
-			a.logger().Debug("the session's track is not recorded", "error", err)
-		}
-	}
-	if on := place.On(track); hasLog(on) {
-		return on
-	}
-	return place
 }
 
 // trackSummary is what a person needs to know about another track.

@@ -66,6 +66,7 @@ type openWorkspace struct {
 	presence         *presence.Registry
 	verbs            *verbs.Service
 	client           func() string // the client that runs this command, according to running servers; "" if none
+	callingSession   func() string // the session that runs this command or calls this hook; "" if unknown
 	isServed         func() bool   // reports whether a client's server runs
 	isUnderOtherHost func() bool   // reports whether this process descends from the host of another client's server, which did not start it
 	notices          notices
@@ -84,7 +85,9 @@ func (a *app) open(ctx context.Context, roots mcpserver.Roots) (*openWorkspace, 
 	if err != nil {
 		return nil, err
 	}
-	place = a.onOwnTrack(place)
+	if place, err = a.onOwnTrack(ctx, place); err != nil {
+		return nil, err
+	}
 	a.errorLog.setFolders(place.SharedDir(), place.StateHome())
 	config, err := a.configure(place)
 	if err != nil {
@@ -109,9 +112,17 @@ func (a *app) open(ctx context.Context, roots mcpserver.Roots) (*openWorkspace, 
 		})
 		log, stateDir, shared, rest, mark = kept, place.StateDir, place.SharedDir(), kept.CloseFiles, place
 	}
-	seen := presence.Open(stateDir, presence.Options{Logger: a.logger(), Server: a.server, Remote: a.serving && a.server == nil,
-		Shared: shared})
-	s := session.New(log, session.Options{Limits: config.Limits(), Presence: seen, Mark: mark, Logger: a.logger()})
+	opened := presence.Options{Logger: a.logger(), Server: a.server, Remote: a.serving && a.server == nil, Shared: shared}
+	var main *session.Session
+	if place.Track != "" {
+		first, err := a.openTrack(ctx, place.On(workspace.MainTrack))
+		if err != nil {
+			return nil, err
+		}
+		opened.First, main = first.presence, first.session
+	}
+	seen := presence.Open(stateDir, opened)
+	s := session.New(log, session.Options{Limits: config.Limits(), Presence: seen, Mark: mark, Main: main, Logger: a.logger()})
 	options := verbs.Options{
 		Workspace: describePlace(place), Unicode: config.Unicode, Presence: seen, Lease: config.Lease, Limits: config.Limits(),
 		Gates: func(gate string) gates.Level {
@@ -148,7 +159,8 @@ func (a *app) open(ctx context.Context, roots mcpserver.Roots) (*openWorkspace, 
 		return ""
 	})
 	beneath := func() bool { return seen.IsNested(a.ancestors, workspace.HostSession(a.getenv)) }
-	now := &openWorkspace{place, config, s, rest, seen, verbs.New(s, options), client, seen.Served, beneath, answer, others}
+	calling := sync.OnceValue(func() string { return a.sessionIn(seen) })
+	now := &openWorkspace{place, config, s, rest, seen, verbs.New(s, options), client, calling, seen.Served, beneath, answer, others}
 	a.ws.Store(now)
 	return now, nil
 }

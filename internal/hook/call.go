@@ -71,6 +71,7 @@ type Call struct {
 
 	IsContinued bool // of Stop: the agent continues already because a hook asked for it
 
+	Use        string         // the host's id of the tool's use, "" if it gives none
 	Tool       string         // as the host names it
 	Effect     Effect         // its effect
 	Server     string         // of Calls, as the host's configuration names it

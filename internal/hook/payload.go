@@ -25,11 +25,11 @@ var (
 
 // payloadMembers are alternative names of members by meaning, with a dot before one within an object. The first one present counts.
 type payloadMembers struct {
-	session, subagent, version, dir, roots, tool, input, result, starts string
+	session, subagent, version, dir, roots, use, tool, input, result, starts string
 }
 
 func membersOf(host Host) payloadMembers {
-	p := payloadMembers{session: "session_id", subagent: "agent_id", dir: "cwd",
+	p := payloadMembers{session: "session_id", subagent: "agent_id", dir: "cwd", use: "tool_use_id",
 		tool: "tool_name", input: "tool_input", result: "tool_response"}
 	switch host {
 	case Claude: // or VS Code, which runs these hooks too
@@ -68,7 +68,7 @@ func Read(host Host, event string, payload []byte) (Call, error) {
 	}
 	r := reader{}
 	at := membersOf(host)
-	top := r.members(payload, at.session, at.subagent, at.version, at.dir, at.roots, at.tool, at.input, at.result, at.starts,
+	top := r.members(payload, at.session, at.subagent, at.version, at.dir, at.roots, at.use, at.tool, at.input, at.result, at.starts,
 		continuationMembers, serverMembers, nameMembers, "invocationNum")
 	c := bare
 	c.Session, c.Subagent, c.Version = r.text(top[at.session]), r.text(top[at.subagent]), r.text(top[at.version])
@@ -78,7 +78,7 @@ func Read(host Host, event string, payload []byte) (Call, error) {
 	}
 	switch c.Moment {
 	case BeforeTool, AfterTool:
-		c.Tool, c.Input, c.Result = r.text(top[at.tool]), r.unwrap(top[at.input]), top[at.result]
+		c.Use, c.Tool, c.Input, c.Result = r.text(top[at.use]), r.text(top[at.tool]), r.unwrap(top[at.input]), top[at.result]
 		if named.Native == "beforeMCPExecution" {
 			c.Tool = "MCP:" + c.Tool
 		} else if _, known := toolGroupOf(host, named.Native); known && c.Input == nil { // each tool has an event of its own

@@ -30,6 +30,15 @@ type Hook struct {
 	// Tool is planloop's own tool that is about to be called, under its server's name for it. It is "" for other tools
 	// and events, and if the hook itself refuses the call.
 	Tool string `json:"-"`
+	Call CallID `json:"-"` // of that call
+	// Creates says that the call may create the state, which need not exist yet.
+	Creates bool `json:"-"`
+}
+
+// CallID tells the calls of one tool apart, as far as host and client give the same.
+type CallID struct {
+	Use       string // the host's id of the call; "" if it gives none
+	Arguments string // their fingerprint
 }
 
 // Sign is a sign of life of a hook.
@@ -103,7 +112,14 @@ func (b *Registry) RecordHook(chain func() []process.Ancestor, h Hook) {
 	if b.hooks == "" {
 		return
 	}
-	_, none := os.Lstat(filepath.Join(filepath.Dir(string(b.hooks)), b.workspace))
+	home := filepath.Dir(string(b.hooks))
+	if h.Creates {
+		_ = safefile.MakeFolder(home) // the next lines check the result
+	}
+	_, none := os.Lstat(filepath.Join(home, b.workspace))
+	if h.Creates {
+		_, none = os.Lstat(home)
+	}
 	if _, err := os.Lstat(string(b.hooks)); err != nil && none != nil {
 		return
 	}
@@ -120,7 +136,7 @@ func (b *Registry) RecordHook(chain func() []process.Ancestor, h Hook) {
 	if h.Tool != "" && b.isLate(folder, h.Tool) {
 		h.ChecksTool = false // the host did not wait for this hook
 	} else if h.Tool != "" {
-		if err := folder.announceCall(h.Tool, h.Event, b.now()); err != nil {
+		if err := folder.announceCall(h, b.now()); err != nil {
 			b.report("tell", h.Tool, err)
 		}
 	}
@@ -160,20 +176,21 @@ func (b *Registry) isLate(f folder, tool string) bool {
 	return true
 }
 
-// Called records that this server got a call of a tool. A hook must have reported the call before.
-func (b *Registry) Called(tool string) {
+// Called records that this server got a call of a tool. A hook must have reported the call before. It returns the session that the
+// report names, "" if none does or if sessions have reported calls that look alike.
+func (b *Registry) Called(tool string, id CallID) (session string) {
 	if b.server == nil {
-		return
+		return ""
 	}
 	folder := b.hookFolder(b.server().Starter)
 	if folder == "" || !folder.has("") || !folder.has(b.workspace+signSuffix) && b.isNoted(tool) {
-		return
+		return ""
 	}
 	b.mu.Lock() // if several calls remove the same file at once, Windows may let each believe that it did
-	isExpected := folder.takeCall(tool, b.now())
+	session, isExpected := folder.takeCall(tool, id, b.now())
 	b.mu.Unlock()
 	if isExpected {
-		return
+		return session
 	}
 	var before []Unseen
 	folder.get(b.workspace+unseenSuffix, &before)
@@ -181,6 +198,7 @@ func (b *Registry) Called(tool string) {
 	if err := folder.put(b.workspace+unseenSuffix, before[max(0, len(before)-maxUnseen):]); err != nil {
 		b.report("note", tool, err)
 	}
+	return ""
 }
 
 // isNoted reports whether a call of the tool was noted so recently that a late report is found by it. Most hosts without hooks call
@@ -233,30 +251,74 @@ func (b *Registry) OtherStates(chain func() []process.Ancestor) []string {
 	return states
 }
 
-// announceCall records that a call is about to be made. Records older than any call are removed, and so are the oldest if there
-// are too many: calls refused by something else never arrive.
-func (f folder) announceCall(tool, event string, now time.Time) error {
+// announceCall records that a call is about to be made, in a file that contains the session. Records older than any call are removed,
+// and so are the oldest if there are too many: calls refused by something else never arrive.
+func (f folder) announceCall(h Hook, now time.Time) error {
 	all := f.announcedCalls("")
 	for i, name := range all {
 		if len(all)-i >= maxAnnounced || now.Sub(announcedAt(name)) > announcedFor {
 			_ = os.Remove(filepath.Join(string(f), name)) // another process may have done so
 		}
 	}
-	name := strings.Join([]string{hashText(tool), hashText(event), strconv.FormatInt(now.UnixNano(), 10), rand.Text()}, ".") + callSuffix
-	return create(filepath.Join(string(f), name), os.O_EXCL)
+	name := strings.Join([]string{hashText(h.Tool), hashText(h.Event), strconv.FormatInt(now.UnixNano(), 10), hashText(h.Call.Use),
+		hashText(h.Call.Arguments), rand.Text()}, ".") + callSuffix
+	file, err := safefile.Open(filepath.Join(string(f), name), os.O_CREATE|os.O_WRONLY|os.O_EXCL)
+	if err != nil {
+		return err
+	}
+	_, err = file.WriteString(h.Session)
+	return errors.Join(err, file.Close())
 }
 
 // takeCall reports whether a hook reported a call of the tool that has not arrived yet, and marks it as arrived. A host
-// may call hooks at several events before one call: one report of each event is taken.
-func (f folder) takeCall(tool string, now time.Time) bool {
+// may call hooks at several events before one call: one report of each event is taken. The call's own reports come first: those with
+// its id, else those with its arguments. session is the one that all of these name.
+func (f folder) takeCall(tool string, id CallID, now time.Time) (session string, isReported bool) {
+	all := f.announcedCalls(hashText(tool))
+	own := withPart(all, callUse, id.Use)
+	if len(own) == 0 {
+		own = withPart(all, callArguments, id.Arguments)
+	}
+	session = f.sessionOf(own)
+	if len(own) > 0 {
+		all = own
+	}
 	taken := map[string]bool{}
-	for _, name := range f.announcedCalls(hashText(tool)) {
+	for _, name := range all {
 		event, fresh := strings.Split(name, ".")[1], now.Sub(announcedAt(name)) <= announcedFor
 		if !taken[event] && os.Remove(filepath.Join(string(f), name)) == nil && fresh { // else another call has taken it
 			taken[event] = true
 		}
 	}
-	return len(taken) > 0
+	return session, len(taken) > 0
+}
+
+// sessionOf returns the session that all of the reported calls name, else "".
+func (f folder) sessionOf(calls []string) (session string) {
+	for i, name := range calls {
+		text, _ := safefile.Read(filepath.Join(string(f), name), 4*maxText) // another process may have taken it
+		if i > 0 && string(text) != session {
+			return ""
+		}
+		session = string(text)
+	}
+	return session
+}
+
+// Parts of the name of a reported call.
+const (
+	callUse       = 3
+	callArguments = 4
+)
+
+// withPart returns the reported calls whose name has that text's hash in a part; none for "".
+func withPart(names []string, part int, text string) (found []string) {
+	for _, name := range names {
+		if parts := strings.Split(name, "."); text != "" && len(parts) > part && parts[part] == hashText(text) {
+			found = append(found, name)
+		}
+	}
+	return found
 }
 
 // announcedCalls lists the reported calls of a tool, or of all tools, the oldest first.

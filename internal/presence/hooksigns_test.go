@@ -90,7 +90,7 @@ func TestBelieved(t *testing.T) {
 func TestCalls(t *testing.T) {
 	const status, submit = "planloop_status", "planning_submit_plan"
 	hook := func(tool string) func(attested) { return func(a attested) { a.hook(tool, a.host) } }
-	call := func(tool string) func(attested) { return func(a attested) { a.server.Called(tool) } }
+	call := func(tool string) func(attested) { return func(a attested) { a.server.Called(tool, presence.CallID{}) } }
 	pass := func(d time.Duration) func(attested) { return func(a attested) { a.clock.pass(d) } }
 	twice := func(a attested) { a.hook(status, a.host); a.hookAt("before-mcp-execution", status, a.host) }
 	again := func(a attested) { a.Cleanup(a.server.Join("codex#1")) } // the server restarts
@@ -137,13 +137,13 @@ func TestCallsAtOnce(t *testing.T) {
 	}
 	var calls sync.WaitGroup
 	for range 2 * many {
-		calls.Go(func() { a.server.Called("planloop_status") })
+		calls.Go(func() { a.server.Called("planloop_status", presence.CallID{}) })
 	}
 	calls.Wait()
 	if got := a.agent().Unseen; got != nil {
 		t.Errorf("%v", got)
 	}
-	if a.server.Called("planloop_status"); len(a.agent().Unseen) != 1 {
+	if a.server.Called("planloop_status", presence.CallID{}); len(a.agent().Unseen) != 1 {
 		t.Error("one call more than told of goes unnoticed")
 	}
 }
@@ -153,7 +153,7 @@ func TestSignsAreBounded(t *testing.T) {
 	a := attest(t)
 	for i := range 300 {
 		a.hook(fmt.Sprint("tool", i), a.host)
-		a.server.Called(fmt.Sprint("other", i))
+		a.server.Called(fmt.Sprint("other", i), presence.CallID{})
 	}
 	left, err := filepath.Glob(filepath.Join(a.home, "hooks", "*", "*"))
 	if err != nil || len(left) > 70 || len(a.agent().Unseen) > 20 {
@@ -253,20 +253,20 @@ func TestServedBeside(t *testing.T) {
 func TestLateSigns(t *testing.T) {
 	const status = "planloop_status"
 	a := attest(t)
-	a.server.Called(status)
+	a.server.Called(status, presence.CallID{})
 	a.clock.pass(time.Second)
 	a.hook(status, a.host)
 	agent := a.agent()
 	if agent.Sign.At.IsZero() || !agent.Sign.ToolChecked.IsZero() || len(agent.Unseen) != 1 || agent.Unseen[0].Late.IsZero() {
 		t.Errorf("late: %+v", agent)
 	}
-	a.server.Called(status)
+	a.server.Called(status, presence.CallID{})
 	if agent := a.agent(); len(agent.Unseen) != 2 {
 		t.Errorf("the late report covers the next call: %+v", agent)
 	}
 	a.clock.pass(time.Minute)
 	a.hook(status, a.host)
-	a.server.Called(status)
+	a.server.Called(status, presence.CallID{})
 	if agent := a.agent(); agent.Sign.ToolChecked.IsZero() || len(agent.Unseen) != 2 {
 		t.Errorf("in time again: %+v", agent)
 	}

@@ -33,25 +33,28 @@ type Options struct {
 	Server func() Server    // announced by a process that serves one client; nil: it serves none
 	Remote bool             // this process serves clients over HTTP
 	Shared string           // folder of what the workspace's tracks share; "": stateDir
+	First  *Registry        // of this process, on another track of the workspace: it keeps the connections; nil: this is the first
 }
 
 // Registry records the names seen in one workspace. All methods may be called from several goroutines. It starts no
 // goroutine and keeps no file open except the lock of each name that has joined.
 type Registry struct {
 	files, servers, notices, hooks folder
-	live                           folder // of locks, which all tracks share
-	remote                         folder // clients seen over HTTP
-	sessions                       folder // the tracks that actors are on
-	workspace                      string // separates the hooks' signs by workspace
+	live                           folder    // of locks, which all tracks share
+	remote                         folder    // clients seen over HTTP
+	sessions                       folder    // bindings of sessions to tracks
+	first                          *Registry // keeps the connections of all tracks; nil: itself
+	workspace                      string    // separates the hooks' signs by workspace
 	server                         func() Server
 	servesHTTP                     bool
 	now                            func() time.Time
 	logger                         *slog.Logger
 
-	mu    sync.Mutex // guards the rest, and the writing of files
-	names map[string]*nameState
-	swept time.Time
-	noted map[string]time.Time // the last call of each tool that no hook reported, while no hook has ever responded
+	mu     sync.Mutex // guards the rest, and the writing of files
+	names  map[string]*nameState
+	swept  time.Time
+	serves []string             // the sessions that this server has served
+	noted  map[string]time.Time // the last call of each tool that no hook reported, while no hook has ever responded
 }
 
 // nameState is this process's knowledge of one name.
@@ -74,7 +77,7 @@ func Open(stateDir string, opts Options) *Registry {
 	b := &Registry{
 		files: subfolder(stateDir, seenName), servers: subfolder(shared, serversName), notices: subfolder(stateDir, "said"),
 		live: subfolder(shared, seenName), remote: subfolder(shared, "remote"), sessions: subfolder(shared, sessionsName),
-		server: opts.Server, servesHTTP: opts.Remote,
+		server: opts.Server, servesHTTP: opts.Remote, first: opts.First,
 		now: opts.Now, logger: opts.Logger, names: map[string]*nameState{},
 	}
 	if stateDir != "" {
@@ -109,8 +112,7 @@ func (b *Registry) touch(name string, l *nameState) {
 		return
 	}
 	// The lock comes first: a connection that has been seen but holds no lock is gone.
-	pending := b.takeLock(name, l)
-	pending = b.announce(name, l) || pending
+	pending := b.connect(name, l)
 	if err := errors.Join(b.files.touch(name, now), touchFile(b.files.last(), now)); err != nil {
 		b.report("touch", name, err)
 		return
@@ -231,6 +233,9 @@ func (b *Registry) Join(name string) (leave func()) {
 	defer b.mu.Unlock()
 	l := b.stateOf(name)
 	l.joined++
+	if b.first != nil {
+		b.first.addJoins(name, 1)
+	}
 	l.written = time.Time{} // makes touch take the lock now
 	b.touch(name, l)
 	b.sweep()
@@ -240,7 +245,38 @@ func (b *Registry) Join(name string) (leave func()) {
 func (b *Registry) leave(name string, l *nameState) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if l.joined--; l.joined > 0 {
+	l.joined--
+	if b.first != nil {
+		b.first.addJoins(name, -1)
+		return
+	}
+	b.disconnect(name, l)
+}
+
+// addJoins counts the joins of a name on another track, and disconnects it after the last leave.
+func (b *Registry) addJoins(name string, n int) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	l := b.stateOf(name)
+	l.joined += n
+	b.disconnect(name, l)
+}
+
+// connect takes the lock of a name that has joined and announces this process as its server; pending: it should be tried again soon.
+// The caller holds b.mu.
+func (b *Registry) connect(name string, l *nameState) (pending bool) {
+	if b.first != nil {
+		b.first.mu.Lock()
+		defer b.first.mu.Unlock()
+		return b.first.connect(name, b.first.stateOf(name))
+	}
+	pending = b.takeLock(name, l)
+	return b.announce(name, l) || pending
+}
+
+// disconnect undoes connect once no join is left.
+func (b *Registry) disconnect(name string, l *nameState) {
+	if l.joined > 0 {
 		return
 	}
 	if l.announced != "" {

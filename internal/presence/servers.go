@@ -1,6 +1,7 @@
 package presence
 
 import (
+	"cmp"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -19,26 +20,39 @@ type Server struct {
 	Starter process.Ancestor `json:"starter,omitzero"` // the nearest program above that is not a shell; it also starts the agent's hooks
 	Session string           `json:"session,omitzero"` // the host's session, if the host provides it
 	Client  string           `json:"client"`           // the name of the client, set by Join
-	Version string           `json:"version,omitzero"` // of planloop; "" from versions that did not announce it
-	Space   string           `json:"space,omitzero"`   // where these numbers are valid, as process.Space
+	// Sessions are those of its client that calls or hooks have named.
+	Sessions []string `json:"sessions,omitzero"`
+	Version  string   `json:"version,omitzero"` // of planloop; "" from versions that did not announce it
+	Space    string   `json:"space,omitzero"`   // where these numbers are valid, as process.Space
 }
 
-// Client returns the client of the process with this chain and this host session: that of the one running server with
-// its host in the chain, or else that of the one with the same session. It is "" if none or several match;
-// some is true in the second case. The chain is only computed if a server runs.
-func (b *Registry) Client(chain func() []process.Ancestor, session string) (client string, some bool) {
+// Beside returns the running servers beside the process with this chain and this host session: those with their host in the chain, or
+// else those with the same session. The chain is only computed if a server runs.
+func (b *Registry) Beside(chain func() []process.Ancestor, session string) []Server {
 	servers := b.Servers()
 	if len(servers) == 0 {
-		return "", false
+		return nil
 	}
 	above := chain()
-	started := func(s Server) bool {
-		return slices.ContainsFunc(above, func(p process.Ancestor) bool { return p.Is(s.Host) && !p.Shared() })
+	started := slices.DeleteFunc(slices.Clone(servers), func(s Server) bool {
+		return !slices.ContainsFunc(above, func(p process.Ancestor) bool { return p.Is(s.Host) && !p.Shared() })
+	})
+	if len(started) > 0 || session == "" {
+		return started
 	}
-	if one, some := soleClient(servers, started); some || session == "" {
-		return one, some
+	return slices.DeleteFunc(servers, func(s Server) bool { return s.Session != session })
+}
+
+// Client returns the client of the servers beside a process. It is "" if there are none or if they have several; some is true in the
+// second case.
+func (b *Registry) Client(chain func() []process.Ancestor, session string) (client string, some bool) {
+	for _, s := range b.Beside(chain, session) {
+		if some && s.Client != client {
+			return "", true
+		}
+		client, some = s.Client, true
 	}
-	return soleClient(servers, func(s Server) bool { return s.Session == session })
+	return client, some
 }
 
 // IsNested reports whether a server was started not by its client's host but by something below it, such as a script in
@@ -78,20 +92,6 @@ func (b *Registry) HasServed() bool {
 	return slices.ContainsFunc([]folder{b.servers, b.remote}, func(f folder) bool { return f != "" && f.has("") })
 }
 
-// soleClient returns the client of the matching servers, "" if they have several, and whether any server matches.
-func soleClient(servers []Server, fits func(Server) bool) (client string, some bool) {
-	for _, s := range servers {
-		if !fits(s) {
-			continue
-		}
-		if some && s.Client != client {
-			return "", true
-		}
-		client, some = s.Client, true
-	}
-	return client, some
-}
-
 const maxServer = 64 << 10 // more than an announcement needs, in bytes
 
 // listServers returns the running servers, and the files of those that were killed.
@@ -124,7 +124,7 @@ func (b *Registry) announce(name string, l *nameState) (pending bool) {
 		return false
 	}
 	s := b.server()
-	s.Client = name
+	s.Client, s.Sessions = name, b.serves
 	path := filepath.Join(string(b.servers), strconv.Itoa(s.Process.PID)+".json")
 	data, err := json.Marshal(s)
 	if err == nil {
@@ -164,6 +164,8 @@ type Agent struct {
 	HTTP   bool   // its server has many clients, perhaps on other machines
 	Sign   Sign   // the last from its hooks; zero if there was none
 	Unseen []Unseen
+
+	Sessions []string // that its server serves
 }
 
 // Agents returns the clients that running servers serve over stdio, with the reports of their hooks, and those recently
@@ -172,7 +174,7 @@ func (b *Registry) Agents() []Agent {
 	servers := b.Servers()
 	var agents []Agent
 	add := func(s Server, self bool) {
-		agent := Agent{Client: s.Client, IsSelf: self}
+		agent := Agent{Client: s.Client, IsSelf: self, Sessions: s.AllSessions()}
 		if folder := b.hookFolder(s.Starter); folder != "" {
 			folder.get(b.workspace+signSuffix, &agent.Sign)
 			folder.get(b.workspace+unseenSuffix, &agent.Unseen)
@@ -182,13 +184,7 @@ func (b *Registry) Agents() []Agent {
 	var own Server
 	if b.server != nil {
 		own = b.server()
-		b.mu.Lock()
-		for name, l := range b.names {
-			if l.joined > 0 { // "" before it is known
-				own.Client = name
-			}
-		}
-		b.mu.Unlock()
+		own.Client, own.Sessions = cmp.Or(b.first, b).served()
 		add(own, true) // it may not be announced yet
 	}
 	for _, s := range servers {

@@ -4,30 +4,30 @@ import (
 	"errors"
 	"io/fs"
 	"path/filepath"
+	"slices"
 )
 
-// sessionsName is the folder of the tracks that actors are on, which all tracks share.
+// sessionsName is the folder of the bindings of sessions to tracks, which all tracks share.
 const sessionsName = "sessions"
 
-// onTrack is the track that an actor or a session of a host is on.
-type onTrack struct {
-	Track string `json:"track"`
+// Binding is what is known of a session of a host, or of an actor that is its own session, such as an agent on the command line.
+type Binding struct {
+	Track string `json:"track,omitzero"` // "" if it is on none
+	Began string `json:"began,omitzero"` // root of the plan that it began there last
+	Saw   string `json:"saw,omitzero"`   // root of the plan that it saw there last
 }
 
-// TrackOf returns the name of the track that the first known of the names, of actors or sessions, is on; "" if none is.
-func (b *Registry) TrackOf(names ...string) string {
-	var on onTrack
-	for _, name := range names {
-		if b.sessions != "" && name != "" && b.sessions.get(filepath.Base(b.sessions.seen(name)), &on) {
-			break
-		}
+// Bound returns the binding of a session. It is zero if there is none, or if it cannot be read.
+func (b *Registry) Bound(session string) (on Binding) {
+	if b.sessions != "" && session != "" {
+		b.sessions.get(filepath.Base(b.sessions.seen(session)), &on)
 	}
-	return on.Track
+	return on
 }
 
-// SetTrack records the track that an actor or a session is on from now on. Without a state folder it does nothing.
-func (b *Registry) SetTrack(name, track string) error {
-	if b.sessions == "" || name == "" {
+// Bind records the binding of a session. Without a state folder it does nothing.
+func (b *Registry) Bind(session string, to Binding) error {
+	if b.sessions == "" || session == "" {
 		return nil
 	}
 	switch err := b.sessions.make(); {
@@ -36,5 +36,48 @@ func (b *Registry) SetTrack(name, track string) error {
 	case err != nil:
 		return err
 	}
-	return b.sessions.put(filepath.Base(b.sessions.seen(name)), onTrack{track})
+	return b.sessions.put(filepath.Base(b.sessions.seen(session)), to)
+}
+
+// maxServed limits the sessions that a server announces; the oldest are forgotten.
+const maxServed = 32
+
+// Serve announces that this process, the server of a name, serves a session, so that shells below its host know theirs.
+func (b *Registry) Serve(name, session string) {
+	if b.first != nil {
+		b.first.Serve(name, session)
+		return
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if slices.Contains(b.serves, session) {
+		return
+	}
+	b.serves = append(b.serves, session)
+	b.serves = b.serves[max(0, len(b.serves)-maxServed):]
+	if l := b.stateOf(name); l.announced != "" {
+		b.remove(l.announced)
+		l.announced = ""
+		b.announce(name, l)
+	}
+}
+
+// served returns the client of this server, "" before it is known, and its sessions.
+func (b *Registry) served() (client string, sessions []string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for name, l := range b.names {
+		if l.joined > 0 {
+			client = name
+		}
+	}
+	return client, slices.Clone(b.serves)
+}
+
+// AllSessions returns the sessions that a server serves: its client, if none was named.
+func (s Server) AllSessions() []string {
+	if len(s.Sessions) > 0 {
+		return s.Sessions
+	}
+	return []string{s.Client}
 }

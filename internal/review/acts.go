@@ -264,7 +264,7 @@ type Task struct {
 }
 
 func enterMode(ctx context.Context, workspace *Workspace, c verbs.Caller, in Task) (string, error) {
-	_, err := workspace.Service.EnterPlanModeFor(ctx, c, in.Task)
+	_, err := workspace.Service.EnterPlanModeFor(ctx, c, verbs.PlanFor{Task: in.Task})
 	return "Planning mode is on. Agents can read and ask, but change nothing until you approve a plan.", err
 }
 

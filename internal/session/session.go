@@ -14,6 +14,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/planloop/planloop/internal/broadcast"
 	"github.com/planloop/planloop/internal/store"
 	"github.com/planloop/planloop/plan"
 )
@@ -23,6 +24,7 @@ type Options struct {
 	Limits   plan.Limits
 	Presence Presence         // nil: no actor is ever seen
 	Mark     Mark             // nil: planning mode leaves no mark outside the log
+	Main     *Session         // of the track main, whose signals concern this track too; nil: this is main
 	Now      func() time.Time // nil: time.Now
 	Logger   *slog.Logger     // nil: discards
 }
@@ -72,6 +74,7 @@ func (s *Session) Close() error {
 
 // State returns the state as it is on disk now, including other processes' changes.
 func (s *Session) State(ctx context.Context) (plan.State, error) {
+	main := s.mainState(ctx)
 	if err := s.takeTurn(ctx); err != nil {
 		return plan.State{}, err
 	}
@@ -79,13 +82,36 @@ func (s *Session) State(ctx context.Context) (plan.State, error) {
 	if err := s.catchUp(ctx); err != nil {
 		return plan.State{}, err
 	}
-	return s.state, s.checkMark(s.head.Seq, s.head.Phase)
+	return s.state.WithWorkspaceSignals(main), s.checkMark(s.head.Seq, s.head.Phase)
+}
+
+// mainState returns the state of the track main for its signals. A fault of that log must not stop the other tracks.
+func (s *Session) mainState(ctx context.Context) plan.State {
+	if s.opts.Main == nil {
+		return plan.State{}
+	}
+	main, err := s.opts.Main.State(ctx)
+	if err != nil {
+		s.opts.Logger.Warn("the workspace's signals cannot be read", "error", err)
+	}
+	return main
 }
 
 // Watch returns a channel that receives after any process has changed the state; several changes
 // may arrive as one. It is closed when ctx ends or the session is closed. Call State after
 // receiving.
-func (s *Session) Watch(ctx context.Context) (<-chan struct{}, error) { return s.log.Watch(ctx) }
+func (s *Session) Watch(ctx context.Context) (<-chan struct{}, error) {
+	own, err := s.log.Watch(ctx)
+	if err != nil || s.opts.Main == nil {
+		return own, err
+	}
+	main, err := s.opts.Main.Watch(ctx)
+	if err != nil {
+		s.opts.Logger.Warn("the workspace's signals are not watched", "error", err)
+		return own, nil
+	}
+	return broadcast.Merge(own, main), nil
+}
 
 // CachedHead returns the end of the log and the phase there, without folding or opening it; see
 // store.Log.
@@ -250,6 +276,7 @@ type Prepare func(plan.State, *plan.Facts) error
 // the change is on disk. A refusal is a *plan.ValidationError and changed nothing. Other errors
 // come from the store.
 func (s *Session) Do(ctx context.Context, by plan.Actor, a plan.Action, prepare Prepare) (Outcome, error) {
+	main := s.mainState(ctx)
 	if err := s.takeTurn(ctx); err != nil {
 		return Outcome{}, err
 	}
@@ -263,10 +290,11 @@ func (s *Session) Do(ctx context.Context, by plan.Actor, a plan.Action, prepare 
 	}
 	defer unlock()
 	for attempt := 0; ; attempt++ {
-		outcome, err := s.try(ctx, by, a, prepare)
+		outcome, err := s.try(ctx, by, a, prepare, main)
 		if errors.Is(err, store.ErrConflict) && attempt < 3 {
 			continue // another process appended without the lock; look again
 		}
+		outcome.Before, outcome.After = outcome.Before.WithWorkspaceSignals(main), outcome.After.WithWorkspaceSignals(main)
 		return outcome, err
 	}
 }
@@ -283,17 +311,17 @@ func (s *Session) refuseEarly(ctx context.Context, by plan.Actor, a plan.Action,
 	if err := s.checkMark(0, ""); err != nil {
 		return err
 	}
-	_, err := s.decide(by, a, prepare)
+	_, err := s.decide(by, a, prepare, plan.State{})
 	return err
 }
 
 // try is one round of Do. The turn and the lock are held.
-func (s *Session) try(ctx context.Context, by plan.Actor, a plan.Action, prepare Prepare) (Outcome, error) {
+func (s *Session) try(ctx context.Context, by plan.Actor, a plan.Action, prepare Prepare, main plan.State) (Outcome, error) {
 	if err := s.catchUp(ctx); err != nil {
 		return Outcome{}, err
 	}
 	before := s.state
-	record, err := s.decide(by, a, prepare)
+	record, err := s.decide(by, a, prepare, main)
 	if err != nil {
 		return Outcome{}, err
 	}
@@ -334,24 +362,25 @@ func (s *Session) listOpen(on bool) {
 }
 
 // decide returns the record for a in the present state, without events if it changes nothing.
-func (s *Session) decide(by plan.Actor, a plan.Action, prepare Prepare) (plan.Record, error) {
-	now := s.state.NextTime(s.opts.Now())
+func (s *Session) decide(by plan.Actor, a plan.Action, prepare Prepare, main plan.State) (plan.Record, error) {
+	state := s.state.WithWorkspaceSignals(main)
+	now := state.NextTime(s.opts.Now())
 	facts := plan.Facts{Now: now, Actor: by, Limits: s.opts.Limits, Sightings: map[string]plan.Sighting{}}
 	if s.opts.Presence != nil {
-		for _, name := range plan.ClaimOwners(s.state, a) {
+		for _, name := range plan.ClaimOwners(state, a) {
 			facts.Sightings[name] = s.opts.Presence.Seen(name)
 		}
-		if s.state.PhaseNow() == plan.PhaseGathering {
+		if state.PhaseNow() == plan.PhaseGathering {
 			facts.LastActivity = s.opts.Presence.LastActivity()
 		}
 	}
 	if prepare != nil {
-		if err := prepare(s.state, &facts); err != nil {
+		if err := prepare(state, &facts); err != nil {
 			return plan.Record{}, err
 		}
 	}
-	events, err := plan.Decide(s.state, a, facts)
-	return plan.Record{Seq: s.state.Revision + 1, Action: plan.ActionWord(a), Actor: by, Time: now, Events: events}, err
+	events, err := plan.Decide(state, a, facts)
+	return plan.Record{Seq: state.Revision + 1, Action: plan.ActionWord(a), Actor: by, Time: now, Events: events}, err
 }
 
 const (

@@ -36,7 +36,7 @@ func (s *Service) Alert(ctx context.Context, c Caller, in Alert) (AlertReply, er
 		return AlertReply{}, err
 	}
 	if in.Clear {
-		return s.alert(ctx, c, id, plan.ClearSignal{ID: id})
+		return s.clearSignal(ctx, c, id)
 	}
 	if in.Message == "" {
 		return AlertReply{}, plan.Refuse(plan.InvalidInput, "/message", "is missing", "describe the problem, or set clear once it is fixed")
@@ -46,6 +46,32 @@ func (s *Service) Alert(ctx context.Context, c Caller, in Alert) (AlertReply, er
 		return AlertReply{}, err
 	}
 	return s.alert(ctx, c, id, a)
+}
+
+// clearSignal clears a signal on the track that has its record.
+func (s *Service) clearSignal(ctx context.Context, c Caller, id string) (AlertReply, error) {
+	state, err := s.State(ctx)
+	if err != nil {
+		return AlertReply{}, err
+	}
+	signal, _ := state.Signal(id)
+	if !signal.OfWorkspace {
+		return s.alert(ctx, c, id, plan.ClearSignal{ID: id})
+	}
+	if err := s.checkTrack(ctx, c); err != nil {
+		return AlertReply{}, err
+	}
+	main, err := s.OnTrack(ctx, mainTrack)
+	if err != nil {
+		return AlertReply{}, err
+	}
+	outcome, err := main.session.Do(ctx, c.Actor, plan.ClearSignal{ID: id}, nil)
+	if err != nil {
+		return AlertReply{}, c.addPersonCalls(err)
+	}
+	signal, _ = outcome.After.Signal(id)
+	state, err = s.State(ctx)
+	return AlertReply{Status: "success", Signal: signalView(state, signal, c), Heartbeat: s.heartbeat(state, c)}, err
 }
 
 func (s *Service) alert(ctx context.Context, c Caller, id string, a plan.Action) (AlertReply, error) {

@@ -15,15 +15,18 @@ type Caller struct {
 	Face  Face
 	Of    string // id of the plan that the caller means; "": the plan it saw last
 
-	Session string // the host's session, which outlives connections; "" if the host does not say
+	// Session identifies the session that calls, also across connections: the host's, else the actor by its name. It is "" if
+	// several sessions use the connection and the call does not say which.
+	Session string
 
 	Yield    func()                           // called before a long wait, so that the caller's next call can start; may be nil
 	Progress func(done, all int, what string) // receives the progress of a long call; may be nil
 	// Background runs a function that may outlive the call, until its context ends. Nil: not supported.
 	Background func(func(context.Context))
 
-	ownPlanOnly bool   // the call must not replace another actor's plan; see besideOthers
-	began       string // the track that the call has begun, and beside which plan; "" if none
+	begins beginning // it must not replace another session's plan; see besideOthers
+	held   bool      // planning mode holds the caller, so that it can begin no track
+	began  string    // the track that the call has begun, and beside which plan; "" if none
 
 	wrong *plan.ValidationError // errors in the form of the input; the rest is still checked, but nothing is changed
 }
@@ -35,7 +38,9 @@ func (c Caller) yield() {
 }
 
 // detached returns the caller for work that may outlive its call.
-func (c Caller) detached() Caller { return Caller{Actor: c.Actor, Of: c.Of, Face: c.Face} }
+func (c Caller) detached() Caller {
+	return Caller{Actor: c.Actor, Of: c.Of, Face: c.Face, Session: c.Session}
+}
 
 func (c Caller) progress(done, all int, what string) {
 	if c.Progress != nil {

@@ -103,7 +103,7 @@ func TestCommentsGoWithThePlan(t *testing.T) {
 		state, _ := s.State(t.Context())
 		do(s.Decide(t.Context(), person, plan.DecideDraft{Outcome: outcome, Digest: plan.Digest(state.Draft), Comment: "so"}))
 	}
-	do(s.EnterPlanModeFor(t.Context(), person, "Move the sessions"))
+	do(s.EnterPlanModeFor(t.Context(), person, verbs.PlanFor{Task: "Move the sessions"}))
 	comment(0, "early")
 	submit("List the sessions", "Move the sessions")
 	comment(1, "why?")
@@ -122,7 +122,7 @@ func TestCommentsGoWithThePlan(t *testing.T) {
 	do(s.Update(t.Context(), ann, verbs.Update{Replan: &verbs.Replan{Changes: "another way"}}))
 	wants(current, "early 0 open; why? 2 met; how? 3 open; whom? 1 open; go 0 open; ")
 	do(s.ClearPlan(t.Context(), person, verbs.ClearPlan{}))
-	do(s.EnterPlanModeFor(t.Context(), person, "Something else"))
+	do(s.EnterPlanModeFor(t.Context(), person, verbs.PlanFor{Task: "Something else"}))
 	comment(0, "later")
 	submit("Name the region")
 	wants(draft, "later 0 open; ")

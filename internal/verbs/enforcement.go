@@ -10,10 +10,8 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// Hooks reports the agents at work here, and the calls that their hosts' hooks reported.
+// Hooks reports the agents at work here.
 type Hooks interface {
-	// Called notes that this process received an agent's tool call.
-	Called(tool string)
 	// Agents returns the agents that running servers serve, and those that were active over HTTP lately.
 	Agents() []ActiveAgent
 }
@@ -27,7 +25,9 @@ type ActiveAgent struct {
 	Title    string    // the host's name for people; "" if unknown
 	Answered time.Time // when a hook last answered before a tool; zero for never
 	Unseen   []UnseenCall
-	Settings func() HookSettings // reads the host's settings; nil: they are unknown
+
+	Elsewhere string              // the other track that it works on; "" if none
+	Settings  func() HookSettings // reads the host's settings; nil: they are unknown
 }
 
 // HookSettings is what all settings of a host say about planloop's hooks.
@@ -93,6 +93,9 @@ func EnforcementOf(a ActiveAgent, began time.Time, byIt bool, now time.Time) Age
 		})
 	}
 	switch {
+	case a.Elsewhere != "":
+		e.State, e.Fix = NotEnforced, "planloop plan start --all holds the sessions of all tracks"
+		e.Why = "it works on track " + a.Elsewhere + " and can change files"
 	case a.HTTP:
 		e.State, e.Why = NotEnforced, "it is connected over HTTP"
 	case settings.Problem != "":
@@ -153,6 +156,9 @@ func (s *Service) EnforcementIn(state plan.State, a ActiveAgent) AgentEnforcemen
 		return EnforcementOf(a, a.Answered, false, s.opts.Now())
 	}
 	mode := state.ModeNow()
+	if mode.All {
+		a.Elsewhere = ""
+	}
 	byCall := mode.Reason != "" || mode.Request != nil // not by a prompt, which hooks do not report
 	return EnforcementOf(a, mode.Since, byCall && mode.By == a.Agent, s.opts.Now())
 }
@@ -169,6 +175,7 @@ func (s *Service) hooksAnswer(c Caller, state plan.State) error {
 			if !a.Self && a.Agent != c.Actor.Name || !a.Self && !a.HTTP && c.Actor.Channel == plan.ChannelMCP {
 				continue // a different agent, or another server of an agent of that name
 			}
+			a.Elsewhere = ""                                        // it is entering here
 			e := EnforcementOf(a, s.opts.Now(), true, s.opts.Now()) // as if by the call that begins the mode
 			if why = e.Why; e.State == Enforced {
 				return nil

@@ -64,7 +64,7 @@ func TestAnswersGivenWhilePlanningReachWhoeverCarriesThePlanOut(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	do(s.EnterPlanModeFor(t.Context(), ann, "Limit login attempts"))
+	do(s.EnterPlanModeFor(t.Context(), ann, verbs.PlanFor{Task: "Limit login attempts"}))
 	do(s.AskUser(t.Context(), ann, verbs.AskUser{Question: "Redis?"}))
 	do(s.Answer(t.Context(), person, "", "memory is enough"))
 	for _, title := range []string{"List the sessions", "Move the sessions"} {
@@ -112,7 +112,7 @@ func TestGatheringTellsUntilTheNextSubmission(t *testing.T) {
 			RelevantFilePaths: &[]string{"go.mod"}}
 		do(s.SubmitPlan(t.Context(), ann, verbs.SubmitPlan{Summary: "Move them.", Steps: []verbs.SubmittedStep{{TaskFields: task}}}))
 	}
-	do(s.EnterPlanModeFor(t.Context(), person, "Keep the sessions in Redis"))
+	do(s.EnterPlanModeFor(t.Context(), person, verbs.PlanFor{Task: "Keep the sessions in Redis"}))
 	do(s.AskUser(t.Context(), ann, verbs.AskUser{Question: "Which region?"}))
 	tells(ann, "task: Keep the sessions in Redis", "Open questions: Q1: Which region?")
 	do(s.Answer(t.Context(), person, "", "the EU"))

@@ -23,8 +23,10 @@ const (
 	WaitingOnSignal  Reason = "waiting_on_signal"
 	Replanning       Reason = "replanning"
 	ReadyForTask     Reason = "ready_for_task"
-	StepUnknown      Reason = "step_unknown" // its outcome is unknown
-	ReadyToRun       Reason = "ready_to_run" // by an engine
+	ChooseTrack      Reason = "choose_track"  // of several, since the session is on none
+	PlanReplaced     Reason = "plan_replaced" // by another session
+	StepUnknown      Reason = "step_unknown"  // its outcome is unknown
+	ReadyToRun       Reason = "ready_to_run"  // by an engine
 	Running          Reason = "running"
 	RunStopped       Reason = "run_stopped" // its engine ended before the step did
 	StepAsks         Reason = "step_asks"   // needs a person

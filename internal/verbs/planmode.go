@@ -32,18 +32,27 @@ func (s *Service) EnterPlanMode(ctx context.Context, c Caller, in EnterPlanMode)
 	if err != nil {
 		return ModeReply{}, err
 	}
-	return besideOthers(ctx, s, c, reason, func(s *Service, c Caller) (ModeReply, error) {
+	return besideOthers(ctx, s, c, aProposal, reason, func(s *Service, c Caller) (ModeReply, error) {
 		return s.enter(ctx, c, plan.EnterMode{Reason: reason})
 	})
 }
 
+// PlanFor is the input of EnterPlanModeFor.
+type PlanFor struct {
+	Task string
+	All  bool // hold the sessions of all tracks
+}
+
 // EnterPlanModeFor begins planning mode for a task on a person's request.
-func (s *Service) EnterPlanModeFor(ctx context.Context, c Caller, task string) (ModeReply, error) {
-	task, err := plan.Text{Field: "/task", Max: plan.MaxLongLine}.Clean(task)
+func (s *Service) EnterPlanModeFor(ctx context.Context, c Caller, in PlanFor) (ModeReply, error) {
+	task, err := plan.Text{Field: "/task", Max: plan.MaxLongLine}.Clean(in.Task)
+	if err == nil && in.All && (c.Actor.Kind == plan.Agent || s.Track() != "" && s.Track() != mainTrack) {
+		err = plan.Refuse(plan.Conflict, "/all", "only a person can hold all tracks, on the track "+mainTrack, "leave out all")
+	}
 	if err != nil {
 		return ModeReply{}, err
 	}
-	return s.enter(ctx, c, plan.EnterMode{Task: task})
+	return s.enter(ctx, c, plan.EnterMode{Task: task, All: in.All})
 }
 
 func (s *Service) enter(ctx context.Context, c Caller, a plan.EnterMode) (ModeReply, error) {

@@ -67,7 +67,7 @@ func (s *Service) render(ctx context.Context, c Caller, name string, state plan.
 	case "select_agent":
 		return s.selectAgentPrompt(state, c, args["task"])
 	case "plan":
-		reply, err = s.EnterPlanModeFor(ctx, c, args["task"])
+		reply, err = s.EnterPlanModeFor(ctx, c, PlanFor{Task: args["task"]})
 	case "plan_cancel":
 		reply, err = s.CancelPlanMode(ctx, c)
 	case "execute_plan":

@@ -69,7 +69,9 @@ func restoreAdvice(c Caller, id string) string {
 
 // SetupPlan makes a new plan the current one and archives the previous one.
 func (s *Service) SetupPlan(ctx context.Context, c Caller, in SetupPlan) (SetupPlanReply, error) {
-	return besideOthers(ctx, s, c, in.Objective, func(s *Service, c Caller) (SetupPlanReply, error) { return s.setupPlan(ctx, c, in) })
+	return besideOthers(ctx, s, c, aPlan, in.Objective, func(s *Service, c Caller) (SetupPlanReply, error) {
+		return s.setupPlan(ctx, c, in)
+	})
 }
 
 func (s *Service) setupPlan(ctx context.Context, c Caller, in SetupPlan) (SetupPlanReply, error) {
@@ -83,7 +85,11 @@ func (s *Service) setupPlan(ctx context.Context, c Caller, in SetupPlan) (SetupP
 
 // SetUp is SetupPlan for an action with all fields of a plan.
 func (s *Service) SetUp(ctx context.Context, c Caller, a plan.SetUp) (SetupPlanReply, error) {
-	return besideOthers(ctx, s, c, a.Objective, func(s *Service, c Caller) (SetupPlanReply, error) {
+	begins := aPlan
+	if a.Draft {
+		begins = aProposal
+	}
+	return besideOthers(ctx, s, c, begins, a.Objective, func(s *Service, c Caller) (SetupPlanReply, error) {
 		return s.setUpChecked(ctx, c, a, plan.CleanAction(a))
 	})
 }

@@ -20,7 +20,8 @@ type Start struct {
 	Steps []FirstTask `json:"steps,omitempty" jsonschema:"description=as add_tasks"`
 	Facts
 	Decompose bool     `json:"decompose,omitempty" jsonschema:"description=have a model draft the tasks"`
-	Code      []string `json:"code,omitempty" jsonschema:"-"` // files that the model should see
+	Track     string   `json:"track,omitempty" jsonschema:"-"` // to join or begin first
+	Code      []string `json:"code,omitempty" jsonschema:"-"`  // files that the model should see
 	Memories  []string `json:"memories,omitempty" jsonschema:"-"`
 }
 
@@ -48,7 +49,14 @@ type StartReply struct {
 // Start begins a session for a goal: a plan with the given tasks, else with one to break the goal down, or with
 // Decompose a draft that a model made. The previous plan is archived. The gates judge given tasks.
 func (s *Service) Start(ctx context.Context, c Caller, in Start) (StartReply, error) {
-	return besideOthers(ctx, s, c, in.Goal, func(s *Service, c Caller) (StartReply, error) { return s.start(ctx, c, in) })
+	if in.Track != "" && in.Track != s.Track() {
+		other, err := s.joinTrack(ctx, c, in.Track, true)
+		if err != nil {
+			return StartReply{}, err
+		}
+		s = other
+	}
+	return besideOthers(ctx, s, c, aPlan, in.Goal, func(s *Service, c Caller) (StartReply, error) { return s.start(ctx, c, in) })
 }
 
 func (s *Service) start(ctx context.Context, c Caller, in Start) (StartReply, error) {

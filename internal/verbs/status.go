@@ -111,7 +111,7 @@ func (s *Service) Status(ctx context.Context, c Caller, in Status) (StatusReply,
 			fmt.Sprintf("give 0 to %d", int(MaxWait.Seconds())))
 	}
 	if in.Track != "" && in.Track != s.Track() {
-		other, err := s.joinTrack(ctx, c, in.Track)
+		other, err := s.joinTrack(ctx, c, in.Track, false)
 		if err != nil {
 			return StatusReply{}, err
 		}
@@ -151,6 +151,26 @@ func (s *Service) Status(ctx context.Context, c Caller, in Status) (StatusReply,
 	return reply, nil
 }
 
+// statusWithoutPlan returns a status that hands out no step to a session that is on none of several tracks, or whose plan another
+// session has replaced; else one without a reason.
+func (s *Service) statusWithoutPlan(ctx context.Context, state plan.State, c Caller) (reply StatusReply, err error) {
+	reply = StatusReply{Revision: state.Revision, WorkspaceInfo: WorkspaceInfo{Workspace: s.opts.Workspace, Doubt: s.opts.Doubt},
+		brief: c.brief()}
+	if reply.Tracks, err = s.choices(ctx, c); err != nil {
+		return reply, err
+	}
+	if len(reply.Tracks) > 0 {
+		reply.Now, reply.Beside = StatusNow{Reason: ChooseTrack}, "Several plans are open here, and this session works on none of them yet."
+		reply.NextAction = "Join one of these tracks to help, or begin your own for another task: " + c.word(Call{Kind: CallSetUp}) + "."
+		return reply, nil
+	}
+	if replaced := s.replacedSince(c, state); replaced != "" {
+		reply.Now, reply.Beside, reply.NextAction = StatusNow{Reason: PlanReplaced}, replaced, c.word(Call{Kind: CallRead})+"."
+		s.bind(c, state, nothing)
+	}
+	return reply, nil
+}
+
 // StatusIn is Status for a state that was already read, for display to others: it does not count as shown to the
 // caller.
 func (s *Service) StatusIn(ctx context.Context, state plan.State, c Caller) (StatusReply, error) {
@@ -158,6 +178,9 @@ func (s *Service) StatusIn(ctx context.Context, state plan.State, c Caller) (Sta
 }
 
 func (s *Service) status(ctx context.Context, state plan.State, c Caller, in Status, told plan.Revision) (StatusReply, error) {
+	if reply, err := s.statusWithoutPlan(ctx, state, c); err != nil || reply.Now.Reason != "" {
+		return reply, err
+	}
 	rules := s.rules(state, c)
 	v := s.view(state, c, rules)
 	v.waited = in.Waited
@@ -166,7 +189,7 @@ func (s *Service) status(ctx context.Context, state plan.State, c Caller, in Sta
 		Now:           StatusNow{Reason: next.Reason, AgentInstructions: agentInstructions(next, rules, c), Message: next.message},
 		Revision:      state.Revision,
 		Session:       sessionView(state, next),
-		WorkspaceInfo: WorkspaceInfo{s.opts.Workspace, s.opts.Doubt, s.otherTracks(ctx, c)},
+		WorkspaceInfo: WorkspaceInfo{s.opts.Workspace, s.opts.Doubt, s.besideOwner(c, state), nil},
 		Heartbeat:     next.heartbeat(state, c),
 		brief:         c.brief(),
 	}
@@ -515,7 +538,8 @@ type WorkspaceInfo struct {
 	Workspace string `json:"workspace,omitempty"`
 	Doubt     string `json:"workspace_doubt,omitempty"`
 
-	Tracks []string `json:"other_tracks,omitempty" jsonschema:"-"` // for an agent that has chosen none
+	Beside string   `json:"beside,omitempty" jsonschema:"-"`      // whose plan it is, for a session on no track
+	Tracks []string `json:"open_tracks,omitempty" jsonschema:"-"` // for a session that must choose one
 }
 
 // whereTokens is the token limit of the workspace's path for a model.
@@ -542,8 +566,8 @@ func (w WorkspaceInfo) doubt() string {
 
 func (w WorkspaceInfo) lines() string {
 	text := prefixed("\nWorkspace: ", w.Workspace) + w.doubt()
-	for _, other := range w.Tracks {
-		text += "\nOther plan on track " + safetext.EscapeLine(other)
+	for _, track := range w.Tracks {
+		text += "\nPlan on track " + safetext.EscapeLine(track)
 	}
-	return text
+	return text + prefixed("\n", safetext.EscapeLine(w.Beside))
 }

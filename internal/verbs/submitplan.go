@@ -68,7 +68,9 @@ type Ask struct {
 // SubmitPlan submits a plan for a person's decision. All gates apply. The plan becomes the draft, next to the current
 // plan.
 func (s *Service) SubmitPlan(ctx context.Context, c Caller, in SubmitPlan) (SubmitPlanReply, error) {
-	return besideOthers(ctx, s, c, in.Summary, func(s *Service, c Caller) (SubmitPlanReply, error) { return s.submitPlan(ctx, c, in) })
+	return besideOthers(ctx, s, c, aProposal, in.Summary, func(s *Service, c Caller) (SubmitPlanReply, error) {
+		return s.submitPlan(ctx, c, in)
+	})
 }
 
 func (s *Service) submitPlan(ctx context.Context, c Caller, in SubmitPlan) (SubmitPlanReply, error) {

@@ -2,26 +2,49 @@ package verbs
 
 import (
 	"context"
+	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/planloop/planloop/plan"
 )
 
-// Tracks holds the workspace's other plans, each on a track of its own.
+// Tracks holds the workspace's plans, each on a track of its own, and knows which session is on which.
 type Tracks interface {
 	// Name returns the name of the service's own track.
 	Name() string
 	// Begin makes a track named after an objective, and returns its service. discard removes a track without a plan.
 	Begin(ctx context.Context, objective string) (s *Service, discard func(), err error)
-	// Stay puts an agent that begins a plan on the service's track. Before there is a log it does nothing.
-	Stay(c Caller) error
-	// Has reports whether an agent is on the service's track.
-	Has(agent string) bool
-	// Others describes the other open tracks, each in a line with its name first, if the caller has not chosen any.
-	Others(ctx context.Context, c Caller) []string
-	// Join puts an agent on the track of that name, and returns its service.
-	Join(ctx context.Context, c Caller, name string) (*Service, error)
+	// HasChosen reports whether the caller's session is on a track, or there is only one.
+	HasChosen(c Caller) bool
+	// Open returns the open tracks, main first.
+	Open(ctx context.Context) ([]TrackView, error)
+	// Join returns the service of the track of that name. If create is set, a track that does not exist is begun.
+	Join(ctx context.Context, name string, create bool) (*Service, error)
+	// HeldBy returns the track whose planning mode holds the caller wherever it calls, "" if none does.
+	HeldBy(ctx context.Context, c Caller) (string, error)
+	// Binding returns what is known of the caller's session.
+	Binding(c Caller) Binding
+	// Bind records it, unless there is no log yet.
+	Bind(c Caller, to Binding)
+	// IsAgent reports whether a name is an agent's: that of a connection, or one bound to a track.
+	IsAgent(name string) bool
+	// Serves reports whether an agent, known by its connection, belongs to the caller's session.
+	Serves(agent string, c Caller) bool
 }
+
+// TrackView is what others see of a track.
+type TrackView struct {
+	Name     string `json:"name"`
+	Goal     string `json:"goal"` // "" if it is not open
+	By       string `json:"by"` // who began that
+	Progress string `json:"progress,omitempty"`
+	IsIdle   bool   `json:"idle,omitempty"` // without a sign of life for a week: no other session is led to it
+}
+
+// Binding says which track a session is on, which plan it began there last, and which it saw there last. Plans are named by their
+// first versions.
+type Binding struct{ Track, Began, Saw string }
 
 // Track returns the name of the service's track, "" if the workspace has only one.
 func (s *Service) Track() string {
@@ -31,15 +54,42 @@ func (s *Service) Track() string {
 	return s.opts.Tracks.Name()
 }
 
-// besideOthers carries out a call that begins a plan for an objective: beside another agent's unfinished plan on a track of its own.
-func besideOthers[R any](ctx context.Context, s *Service, c Caller, objective string, do func(*Service, Caller) (R, error)) (R, error) {
+// tracksOf returns the tracks that a caller may be on, nil for people, CI, and agents that a run has started.
+func (s *Service) tracksOf(c Caller) Tracks {
+	if c.Actor.Kind != plan.Agent || c.scoped() {
+		return nil
+	}
+	return s.opts.Tracks
+}
+
+// beginning says what a call begins.
+type beginning int
+
+const (
+	nothing   beginning = iota
+	aProposal           // planning, or a plan that a person decides on
+	aPlan               // a plan that replaces the current one
+)
+
+// besideOthers carries out a call that begins something for an objective: beside another session's unfinished plan on a track of its
+// own.
+func besideOthers[R any](ctx context.Context, s *Service, c Caller, begins beginning, objective string,
+	do func(*Service, Caller) (R, error)) (R, error) {
+	c.begins = begins
 	return retryIfChanged(func() (R, error) {
 		var none R
 		state, err := s.State(ctx)
 		if err != nil {
 			return none, err
 		}
-		c.ownPlanOnly = true
+		c := c
+		if tracks := s.tracksOf(c); tracks != nil {
+			held, err := tracks.HeldBy(ctx, c)
+			if err != nil {
+				return none, err
+			}
+			c.held = held != ""
+		}
 		if !s.isBesideOthers(c, state) {
 			return do(s, c)
 		}
@@ -47,78 +97,225 @@ func besideOthers[R any](ctx context.Context, s *Service, c Caller, objective st
 		if err != nil {
 			return none, err
 		}
-		c.began = other.Track() + ", beside " + state.Plan.CreatedBy + "'s plan " +
-			plan.Quote(plan.Shorten(state.Plan.Objective, titleShown)) + " on " + s.Track()
+		c.began = other.Track() + ", beside " + s.ownerAndPlan(state) + " on " + s.Track()
 		reply, err := do(other, c)
 		if err != nil {
 			discard()
-			_ = s.opts.Tracks.Stay(c) // a track without a log counts for none
 		}
 		return reply, err
 	})
 }
 
-// joinTrack puts a caller on another track. Planning mode keeps an agent where it is.
-func (s *Service) joinTrack(ctx context.Context, c Caller, name string) (*Service, error) {
-	state, err := s.State(ctx)
-	switch {
-	case err != nil:
-		return nil, err
-	case s.opts.Tracks == nil || c.scoped():
-		return nil, plan.Refuse(plan.Conflict, "/track", "this session cannot change its track", "leave out track")
-	case state.PhaseNow().IsRestricted() && !c.decides():
-		return nil, plan.Refuse(plan.Conflict, "/track", "planning mode holds this session on track "+s.Track(),
-			"submit a plan, or ask the user to end planning mode")
-	}
-	return s.opts.Tracks.Join(ctx, c, name)
+// ownerAndPlan names who began what a track is for, and that.
+func (s *Service) ownerAndPlan(state plan.State) string {
+	by, about := state.Opener()
+	return s.ForPeople(by) + "'s plan " + plan.Quote(plan.Shorten(about, titleShown))
 }
 
-// otherTracks returns the lines about other open tracks for an agent that has chosen none.
-func (s *Service) otherTracks(ctx context.Context, c Caller) (lines []string) {
-	if s.opts.Tracks == nil || c.Actor.Kind != plan.Agent || c.scoped() {
+// isAlone reports whether the caller is the actor of that name, and that actor is one session.
+func (c Caller) isAlone(name string) bool { return name == c.Actor.Name && name == c.Session }
+
+// joinTrack puts a caller on another track, which it may begin.
+func (s *Service) joinTrack(ctx context.Context, c Caller, name string, create bool) (*Service, error) {
+	if s.opts.Tracks == nil || c.scoped() {
+		return nil, plan.Refuse(plan.Conflict, "/track", "this session cannot change its track", "leave out track")
+	}
+	tracks := s.tracksOf(c)
+	if tracks == nil {
+		return s.opts.Tracks.Join(ctx, name, create)
+	}
+	state, err := s.State(ctx)
+	if err != nil {
+		return nil, err
+	}
+	on, opened := tracks.Binding(c), state.Opened()
+	if on.Track == s.Track() && state.PhaseNow().IsRestricted() {
+		return nil, heldError(on.Track)
+	}
+	if held, err := tracks.HeldBy(ctx, c); err != nil || held != "" && held != name {
+		return nil, orHeld(err, held)
+	}
+	// Other chats may share a connection whose host names no sessions.
+	if on.Track == s.Track() && opened != "" && opened == on.Began && c.Session == c.Actor.Name && strings.Contains(c.Session, "#") {
+		return nil, plan.Refuse(plan.Conflict, "/track", "this connection's own plan is open on track "+on.Track,
+			"finish or clear it first")
+	}
+	other, err := tracks.Join(ctx, name, create)
+	if err != nil {
+		return nil, err
+	}
+	if state, err = other.State(ctx); err == nil {
+		other.bind(c, state, nothing)
+	}
+	return other, err
+}
+
+func heldError(track string) error {
+	return plan.Refuse(plan.Conflict, "/track", "planning mode holds this session on track "+track,
+		"submit a plan, or ask the user to end planning mode")
+}
+
+func orHeld(err error, track string) error {
+	if err != nil {
+		return err
+	}
+	return heldError(track)
+}
+
+// checkTrack refuses a change on a track that the caller may not change: planning mode on another one holds it, or it is on none of
+// several.
+func (s *Service) checkTrack(ctx context.Context, c Caller) error {
+	tracks := s.tracksOf(c)
+	if tracks == nil {
 		return nil
 	}
-	others := s.opts.Tracks.Others(ctx, c)
-	for _, other := range others[:min(len(others), tracksShown)] {
-		name, _, _ := strings.Cut(other, ":")
-		lines = append(lines, other+". To work on it: "+c.word(Call{Kind: CallJoin, ID: name}))
+	if held, err := tracks.HeldBy(ctx, c); err != nil || held != "" && held != s.Track() {
+		return orHeld(err, held)
 	}
-	if more := len(others) - len(lines); more > 0 {
+	if c.begins != nothing {
+		return nil
+	}
+	open, err := s.choices(ctx, c)
+	if err == nil && len(open) > 0 {
+		return plan.Refuse(plan.Conflict, "", "this session is on none of the open tracks", "choose one:\n"+strings.Join(open, "\n"))
+	}
+	return err
+}
+
+// choices returns the lines about the open tracks for an agent whose session is on none of several.
+func (s *Service) choices(ctx context.Context, c Caller) (lines []string, err error) {
+	tracks := s.tracksOf(c)
+	if tracks == nil || tracks.HasChosen(c) {
+		return nil, nil
+	}
+	open, err := tracks.Open(ctx)
+	open = slices.DeleteFunc(open, func(t TrackView) bool { return t.IsIdle })
+	if len(open) < 2 {
+		return nil, err
+	}
+	for _, t := range open[:min(len(open), tracksShown)] {
+		lines = append(lines, t.Name+": "+s.ForPeople(t.By)+"'s plan "+plan.Quote(plan.Shorten(t.Goal, titleShown))+inBrackets(t.Progress)+
+			". To help: "+c.word(Call{Kind: CallJoin, ID: t.Name}))
+	}
+	if more := len(open) - len(lines); more > 0 {
 		lines = append(lines, plan.Pluralize(more, "further track"))
 	}
-	return lines
+	return lines, err
 }
 
-const tracksShown = 5
+const (
+	tracksShown = 5
+	mainTrack   = "main" // the track that every workspace has
+)
 
-// stay puts a caller that begins a plan on its track before the plan exists, so that no other call takes it for nobody's. It refuses
-// with errPlanChanged where the plan would replace another's.
-func (s *Service) stay(c Caller, state plan.State) error {
-	switch {
-	case !c.ownPlanOnly || s.opts.Tracks == nil || c.Actor.Kind != plan.Agent || c.scoped():
-		return nil
-	case s.isBesideOthers(c, state):
-		return errPlanChanged
+// bind records that the caller's session is on the service's track, and the plan that it has begun or seen there.
+func (s *Service) bind(c Caller, state plan.State, begins beginning) {
+	tracks := s.tracksOf(c)
+	if tracks == nil {
+		return
 	}
-	return s.opts.Tracks.Stay(c)
+	to := tracks.Binding(c)
+	if to.Track != s.Track() {
+		to = Binding{Track: s.Track()}
+	}
+	if to.Saw = ""; state.Plan != nil {
+		to.Saw = state.Plan.Root()
+	}
+	if begins != nothing {
+		to.Began = state.Opened()
+	}
+	if begins == aProposal && state.Draft != nil {
+		to.Began = state.Draft.Root() // beside the current plan
+	}
+	tracks.Bind(c, to)
 }
 
-// isBesideOthers reports whether an agent that begins a plan would replace another actor's unfinished one. Planning mode holds all
-// tracks, so then the reducers decide.
+// TrackView returns what others see of the service's track.
+func (s *Service) TrackView(ctx context.Context) (TrackView, error) {
+	state, err := s.State(ctx)
+	by, about := state.Opener()
+	if !state.IsOpen() {
+		about = ""
+	}
+	return TrackView{Name: s.Track(), Goal: about, By: by, Progress: progress(state.Plan)}, err
+}
+
+// OpenTracks returns the open tracks of the workspace, main first.
+func (s *Service) OpenTracks(ctx context.Context) ([]TrackView, error) {
+	if s.opts.Tracks != nil {
+		return s.opts.Tracks.Open(ctx)
+	}
+	view, err := s.TrackView(ctx)
+	if view.Goal == "" || err != nil {
+		return nil, err
+	}
+	view.Name = mainTrack
+	return []TrackView{view}, nil
+}
+
+// OnTrack returns the service of another track.
+func (s *Service) OnTrack(ctx context.Context, name string) (*Service, error) {
+	if s.opts.Tracks == nil {
+		return s, nil
+	}
+	return s.opts.Tracks.Join(ctx, name, false)
+}
+
+// isBesideOthers reports whether what a call begins would replace another session's unfinished plan, or draft in its planning mode.
 func (s *Service) isBesideOthers(c Caller, state plan.State) bool {
-	p := state.Plan
-	if s.opts.Tracks == nil || c.Actor.Kind != plan.Agent || c.scoped() || isOver(p) || p.Status == plan.StatusCompleted ||
-		p.Steps.Len() == 0 || state.PhaseNow().IsRestricted() {
+	tracks := s.tracksOf(c)
+	if tracks == nil || c.begins == nothing || c.held || !state.IsOpen() {
 		return false
 	}
-	takesPart := p.CreatedBy == c.Actor.Name || !s.opts.Tracks.Has(p.CreatedBy) // a person's plan, for any agent
-	for step := range p.Steps.All() {
-		switch {
-		case step.ClaimedBy == c.Actor.Name:
-			takesPart = true
-		case !step.Status.IsFinished() && !s.isUnowned(step) && s.opts.Tracks.Has(step.ClaimedBy):
-			return true // another works on it
+	on := tracks.Binding(c)
+	by, _ := state.Opener()
+	isOwn := c.isAlone(by) || on.Track == s.Track() && on.Began == state.Opened() || !tracks.IsAgent(by) // a person's is for any session
+	if !isOwn {
+		return c.begins == aPlan || on.Track != s.Track() // a draft replaces nothing until a person approves it
+	}
+	return c.begins == aPlan && s.isHelpedBySomeone(c, state)
+}
+
+// isHelpedBySomeone reports whether another living session holds a step.
+func (s *Service) isHelpedBySomeone(c Caller, state plan.State) bool {
+	if state.Plan == nil {
+		return false
+	}
+	for step := range state.Plan.Steps.All() {
+		if by := step.ClaimedBy; by != c.Actor.Name && !step.Status.IsFinished() && !s.isUnowned(step) && !s.opts.Tracks.Serves(by, c) {
+			return true
 		}
 	}
-	return !takesPart
+	return false
+}
+
+// replacedSince returns a sentence about the plan that has replaced the one that the caller's session saw last, "" if none has.
+func (s *Service) replacedSince(c Caller, state plan.State) string {
+	tracks := s.tracksOf(c)
+	if tracks == nil || state.Plan == nil {
+		return ""
+	}
+	on := tracks.Binding(c)
+	root := state.Plan.Root()
+	if on.Track != s.Track() || on.Saw == "" || on.Saw == root || on.Began == root || c.isAlone(state.Plan.CreatedBy) {
+		return ""
+	}
+	return fmt.Sprintf("The plan you worked on was replaced by %s. Read it before you continue.", s.ownerAndPlan(state))
+}
+
+// besideOwner returns a sentence for an agent on no track that looks at the plan of another session at work, else "".
+func (s *Service) besideOwner(c Caller, state plan.State) string {
+	tracks := s.tracksOf(c)
+	by, _ := state.Opener()
+	if tracks == nil || !state.IsOpen() || c.isAlone(by) || tracks.Binding(c).Track != "" || tracks.Serves(by, c) {
+		return ""
+	}
+	if seen := s.seenLast(by); seen.IsGone || s.opts.Now().Sub(seen.At) > s.opts.Lease {
+		return ""
+	}
+	begin, can := c.Can(Call{Kind: CallSetUp})
+	if !can {
+		begin = c.word(Call{Kind: CallStart})
+	}
+	return "This is " + s.ownerAndPlan(state) + ". To help, take a step. For another task, " + begin + " begins a track."
 }

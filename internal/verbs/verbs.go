@@ -135,6 +135,12 @@ func (s *Service) PlanState(ctx context.Context, id string) (plan.State, error) 
 	return then, nil
 }
 
+// LogID names the service's log: requests and questions of another log have the same ids.
+func (s *Service) LogID(ctx context.Context) (string, error) {
+	head, err := s.session.Head(ctx)
+	return head.Chain, err
+}
+
 // Records yields the log after a revision, oldest first.
 func (s *Service) Records(ctx context.Context, after plan.Revision) iter.Seq2[plan.Record, error] {
 	return s.session.Records(ctx, after)
@@ -216,6 +222,9 @@ func (s *Service) doIf(ctx context.Context, c Caller, a plan.Action, holds func(
 	if c.wrong != nil {
 		return session.Outcome{}, mergeErrors(c.wrong, plan.CleanAction(a))
 	}
+	if err := s.checkTrack(ctx, c); err != nil {
+		return session.Outcome{}, err
+	}
 	s.awaitTools(ctx, toolsOf(a))
 	outcome, err := s.session.Do(ctx, c.Actor, a, func(state plan.State, facts *plan.Facts) error {
 		if !onlyReports(a) {
@@ -225,8 +234,8 @@ func (s *Service) doIf(ctx context.Context, c Caller, a plan.Action, holds func(
 			}
 		}
 		facts.Missing = s.missingFiles(ctx, c, state, a)
-		if err := s.stay(c, state); err != nil {
-			return err
+		if s.isBesideOthers(c, state) {
+			return errPlanChanged
 		}
 		if err := holds(state); err != nil {
 			return err
@@ -248,6 +257,7 @@ func (s *Service) doIf(ctx context.Context, c Caller, a plan.Action, holds func(
 		return outcome, c.addPersonCalls(err)
 	}
 	s.seen.know(c, outcome.After)
+	s.bind(c, outcome.After, c.begins)
 	s.notifyExpiry(outcome)
 	if slices.ContainsFunc(outcome.Events, func(e plan.Event) bool {
 		proposed, _ := e.(plan.ChangeProposed)
@@ -268,13 +278,6 @@ func (s *Service) Join(name string) (leave func()) {
 		return func() {}
 	}
 	return s.opts.Presence.Join(name)
-}
-
-// RecordCall records a call of a tool, to be matched with the reports of the host's hooks.
-func (s *Service) RecordCall(tool string) {
-	if s.opts.Hooks != nil {
-		s.opts.Hooks.Called(tool)
-	}
 }
 
 func (s *Service) touch(c Caller) {

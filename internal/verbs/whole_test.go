@@ -172,7 +172,7 @@ func anyWork(t *rapid.T) *verbs.Service {
 		must[verbs.CommentReply](t)(s.Comment(ctx, person, plan.AddComment{Text: written(t, "comment", 4_000)}))
 	}
 	if rapid.Bool().Draw(t, "planning") {
-		must[verbs.ModeReply](t)(s.EnterPlanModeFor(ctx, person, line(t, "task", 1_000)))
+		must[verbs.ModeReply](t)(s.EnterPlanModeFor(ctx, person, verbs.PlanFor{Task: line(t, "task", 1_000)}))
 	}
 	return s
 }

@@ -109,6 +109,11 @@ func HostSession(getenv func(string) string) string {
 	return fmt.Sprintf("%x", sha256.Sum256([]byte(session)))
 }
 
+// NamedSession returns the session that a host names in its shells, as its hooks name it; "" if it names none.
+func NamedSession(getenv func(string) string) string {
+	return cmp.Or(getenv("CODEX_SESSION_ID"), getenv("CLAUDE_CODE_SESSION_ID"))
+}
+
 // InCI reports whether the environment is that of a CI job.
 func InCI(getenv func(string) string) bool {
 	return strings.EqualFold(getenv("CI"), "true") || getenv("CI") == "1"

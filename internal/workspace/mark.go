@@ -67,6 +67,18 @@ func (in Lookup) Marks() (all []Workspace) {
 	return all
 }
 
+// MarkedTracks returns the workspace on each of its marked tracks.
+func (w Workspace) MarkedTracks() (all []Workspace) {
+	entries, _ := os.ReadDir(MarkFolder(w.StateHome())) // usually missing
+	for _, entry := range entries {
+		name, track, _ := strings.Cut(entry.Name(), trackSeparator)
+		if name == filepath.Base(w.SharedDir()) {
+			all = append(all, w.On(track))
+		}
+	}
+	return all
+}
+
 // MarkedAt returns the marked workspaces with a directory that is, contains or is below one of the paths.
 func (in Lookup) MarkedAt(paths ...string) []Workspace {
 	in = in.withDefaults()

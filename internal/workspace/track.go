@@ -125,9 +125,6 @@ func trackName(objective string) string {
 // folder: a second fix-the-docs becomes fix-the-docs-2.
 func (w Workspace) BeginTrack(objective string) (Workspace, error) {
 	base := trackName(objective)
-	if err := safefile.MakeFolder(filepath.Join(w.SharedDir(), tracksName)); err != nil {
-		return w, fmt.Errorf("begin a track: %w", err)
-	}
 	for n := range maxTracks {
 		name := base
 		if n > 0 {
@@ -135,12 +132,20 @@ func (w Workspace) BeginTrack(objective string) (Workspace, error) {
 			name = strings.TrimRight(base[:min(len(base), maxTrackName-len(number))], "-") + number
 		}
 		track := w.On(name)
-		err := os.Mkdir(track.StateDir, safefile.FolderMode)
+		err := track.MakeTrack()
 		if !errors.Is(err, fs.ErrExist) {
 			return track, err
 		}
 	}
 	return w, fmt.Errorf("begin a track: there are %d tracks named %s already; close some", maxTracks, base)
+}
+
+// MakeTrack makes the folder of the track. The error wraps fs.ErrExist if it is there.
+func (w Workspace) MakeTrack() error {
+	if err := safefile.MakeFolder(filepath.Dir(w.StateDir)); err != nil {
+		return fmt.Errorf("begin a track: %w", err)
+	}
+	return os.Mkdir(w.StateDir, safefile.FolderMode)
 }
 
 // TrackDirs returns the state folders of all tracks, none without a workspace.

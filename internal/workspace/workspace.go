@@ -159,7 +159,7 @@ func accountHome() string {
 	return ""
 }
 
-// FindOverlaps returns the tracks of the workspaces that equal, contain or are below a path, as far as their states are
+// FindOverlaps returns the workspaces that equal, contain or are below a path, and their marked tracks, as far as their states are
 // known: those under the state home of the environment, and under the user's default one. Workspaces below the path are
 // found by marker files. The path need not exist; links in it are followed. Directories that are not projects, and so
 // use the workspace named default, overlap nothing.
@@ -169,7 +169,7 @@ func (in Lookup) FindOverlaps(path string) []Workspace {
 	var found []Workspace
 	add := func(dir, state string) {
 		if info, err := os.Stat(state); err == nil && info.IsDir() && !in.isEmptyPlace(dir) {
-			found = append(found, Workspace{Path: dir, Name: safetext.EscapeLine(filepath.Base(dir)), StateDir: state}.Tracks()...)
+			found = append(found, Workspace{Path: dir, Name: safetext.EscapeLine(filepath.Base(dir)), StateDir: state})
 		}
 	}
 	for _, home := range in.stateHomes() {

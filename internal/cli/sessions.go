@@ -1,0 +1,242 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/planloop/planloop/internal/presence"
+	"github.com/planloop/planloop/internal/verbs"
+	"github.com/planloop/planloop/internal/workspace"
+	"github.com/planloop/planloop/mcpserver"
+	"github.com/planloop/planloop/plan"
+)
+
+// tracks implements verbs.Tracks for a workspace on one of its tracks.
+type tracks struct {
+	app   *app
+	place workspace.Workspace
+	seen  *presence.Registry
+}
+
+func (t tracks) Name() string { return t.place.TrackName() }
+
+func (t tracks) Begin(ctx context.Context, objective string) (*verbs.Service, func(), error) {
+	if t.app.namesTrack() {
+		return nil, nil, plan.Refuse(plan.Conflict, "", "track "+t.Name()+" has another session's unfinished plan",
+			"name no track, so that this plan gets one of its own, or finish or clear the other plan")
+	}
+	place, err := t.place.BeginTrack(objective)
+	if err != nil {
+		return nil, nil, err
+	}
+	ws, err := t.app.openTrack(ctx, place)
+	if err != nil {
+		return nil, nil, errors.Join(err, os.Remove(place.StateDir))
+	}
+	return ws.verbs, func() { _ = os.Remove(place.StateDir) }, nil // fails unless it is empty
+}
+
+func (t tracks) HasChosen(c verbs.Caller) bool {
+	return !t.place.HasTracks() || t.app.namesTrack() || t.seen.Bound(c.Session).Track != ""
+}
+
+func (t tracks) Open(ctx context.Context) ([]verbs.TrackView, error) {
+	listed, err := t.app.openOverviews(ctx, t.place)
+	open := make([]verbs.TrackView, 0, len(listed))
+	for _, one := range listed {
+		ws, failed := t.app.openTrack(ctx, one.place)
+		if failed == nil {
+			var view verbs.TrackView
+			view, failed = ws.verbs.TrackView(ctx)
+			view.IsIdle = one.isIdle()
+			open = append(open, view)
+		}
+		err = errors.Join(err, failed)
+	}
+	return open, err
+}
+
+func (t tracks) Join(ctx context.Context, name string, create bool) (*verbs.Service, error) {
+	place := t.place.On(name)
+	if err := workspace.CheckTrackName("track", name); err != nil {
+		return nil, err
+	}
+	if place.Track != "" && !hasLog(place) && !create {
+		return nil, plan.Refuse(plan.NotFound, "/track", "track "+plan.Quote(name)+" does not exist", "leave out track to see the others")
+	}
+	if create {
+		if err := place.MakeTrack(); err != nil && !errors.Is(err, fs.ErrExist) {
+			return nil, err
+		}
+	}
+	ws, err := t.app.openTrack(ctx, place)
+	if err != nil {
+		return nil, err
+	}
+	return ws.verbs, nil
+}
+
+func (t tracks) HeldBy(ctx context.Context, c verbs.Caller) (string, error) {
+	by, err := t.app.holder(ctx, t.place, t.seen, c.Session)
+	if by == nil {
+		return "", err
+	}
+	return by.TrackName(), err
+}
+
+func (t tracks) Binding(c verbs.Caller) verbs.Binding {
+	on := t.seen.Bound(c.Session)
+	if t.app.namesTrack() && on.Track != t.Name() {
+		on = presence.Binding{Track: t.Name()}
+	}
+	return verbs.Binding{Track: on.Track, Began: on.Began, Saw: on.Saw}
+}
+
+func (t tracks) Bind(c verbs.Caller, to verbs.Binding) {
+	if on := t.seen.Bound(c.Session); to == (verbs.Binding{Track: on.Track, Began: on.Began, Saw: on.Saw}) {
+		return
+	}
+	err := t.seen.Bind(c.Session, presence.Binding{Track: to.Track, Began: to.Began, Saw: to.Saw})
+	if err != nil {
+		t.app.logger().Warn("the session's track is not recorded", "track", to.Track, "error", err)
+	}
+}
+
+func (t tracks) IsAgent(name string) bool {
+	return strings.Contains(name, "#") || t.seen.Bound(name).Track != "" ||
+		slices.ContainsFunc(t.seen.Servers(), func(s presence.Server) bool { return s.Client == name })
+}
+
+func (t tracks) Serves(agent string, c verbs.Caller) bool {
+	return c.Session != "" && slices.ContainsFunc(t.seen.Servers(), func(s presence.Server) bool {
+		return s.Client == agent && slices.Contains(s.AllSessions(), c.Session)
+	})
+}
+
+// openTrack opens the workspace on another track, once.
+func (a *app) openTrack(ctx context.Context, place workspace.Workspace) (*openWorkspace, error) {
+	if a.parent != nil {
+		return a.parent.openTrack(ctx, place)
+	}
+	if ws := a.ws.Load(); ws != nil && ws.place.Track == place.Track {
+		return ws, nil
+	}
+	a.tracksMu.Lock()
+	inner := a.tracks[place.Track]
+	if inner == nil {
+		inner = a.within(place)
+		inner.settings, inner.serving, inner.server, inner.flags = a.settings, a.serving, a.server, a.flags
+		inner.hookSession = a.hookSession
+		if a.tracks == nil {
+			a.tracks = map[string]*app{}
+		}
+		a.tracks[place.Track] = inner
+	}
+	a.tracksMu.Unlock()
+	return inner.open(ctx, nil)
+}
+
+// openFor opens the workspace on the track that a session is on.
+func (a *app) openFor(ctx context.Context, roots mcpserver.Roots, session string) (*openWorkspace, error) {
+	ws, err := a.open(ctx, roots)
+	if err != nil || a.flags.ephemeral || a.namesTrack() {
+		return ws, err
+	}
+	place, err := a.trackFor(ctx, ws.place, ws.presence, session)
+	if err != nil {
+		return nil, err
+	}
+	return a.openTrack(ctx, place)
+}
+
+// trackFor returns the workspace on the track that a session is bound to, else on the only open one, else on main.
+func (a *app) trackFor(ctx context.Context, place workspace.Workspace, seen *presence.Registry, session string) (workspace.Workspace, error) {
+	if !place.HasTracks() {
+		return place.On(workspace.MainTrack), nil
+	}
+	if bound := seen.Bound(session).Track; bound != "" {
+		if on := place.On(bound); on.Track == "" || hasLog(on) {
+			return on, nil
+		}
+	}
+	open, err := a.openOverviews(ctx, place)
+	open = slices.DeleteFunc(open, trackOverview.isIdle)
+	if len(open) == 1 {
+		return open[0].place, err
+	}
+	return place.On(workspace.MainTrack), err
+}
+
+// onOwnTrack returns the workspace on the track of the agent that runs this command or whose host calls this hook, if the user named
+// none. A server serves sessions on several tracks, and finds the track for each call.
+func (a *app) onOwnTrack(ctx context.Context, place workspace.Workspace) (workspace.Workspace, error) {
+	if a.serving || a.place != nil || a.flags.ephemeral || a.namesTrack() || !place.HasTracks() {
+		return place, nil
+	}
+	seen := presence.Open(place.SharedDir(), presence.Options{})
+	session := a.sessionIn(seen)
+	if session == "" && a.hookSession == "" {
+		return place, nil // of a person or a script
+	}
+	return a.trackFor(ctx, place, seen, session)
+}
+
+// onSignalTrack makes a signal of a person or CI, if no track was named, one of the workspace, a record of main; with a task, one of the
+// only open track.
+func (a *app) onSignalTrack(ctx context.Context, task string) error {
+	place, err := a.find(ctx, nil)
+	if err != nil || a.flags.ephemeral || a.namesTrack() || !place.HasTracks() ||
+		a.sessionIn(presence.Open(place.SharedDir(), presence.Options{})) != "" {
+		return err
+	}
+	a.flags.track = workspace.MainTrack
+	if task == "" {
+		return nil
+	}
+	open, err := a.openOverviews(ctx, place)
+	if len(open) > 1 {
+		return usageError{fmt.Errorf("task %s exists on each of %d tracks; name one with --track: %s", task, len(open), namesOf(open))}
+	}
+	if len(open) == 1 {
+		a.flags.track = open[0].place.TrackName()
+	}
+	return err
+}
+
+func namesOf(open []trackOverview) string {
+	names := make([]string, len(open))
+	for i, track := range open {
+		names[i] = track.place.TrackName()
+	}
+	return strings.Join(names, ", ")
+}
+
+// sessionIn identifies the session that runs this command: the one that a hook reports, that of the server beside this shell, the one
+// that the environment names, or a named agent. It is "" for people and scripts, and for a shell beside a server of several sessions.
+func (a *app) sessionIn(seen *presence.Registry) string {
+	if a.hookSession != "" {
+		return a.hookSession
+	}
+	named := workspace.NamedSession(a.getenv)
+	var beside []string
+	for _, s := range seen.Beside(a.ancestors, workspace.HostSession(a.getenv)) {
+		beside = append(beside, s.AllSessions()...)
+	}
+	slices.Sort(beside)
+	beside = slices.Compact(beside)
+	switch {
+	case len(beside) == 1:
+		return beside[0]
+	case len(beside) == 0:
+		return cmp.Or(named, a.agentName())
+	case slices.Contains(beside, named):
+		return named
+	}
+	return ""
+}

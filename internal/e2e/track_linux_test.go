@@ -1,0 +1,178 @@
+package e2e_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// hostSession is a session of a host whose hooks report its calls. The test is the host.
+type hostSession struct {
+	*testing.T
+	p  *place
+	h  *host
+	id string
+}
+
+// tell calls the hook before a tool, and returns its answer.
+func (s hostSession) tell(tool, use string, args any) string {
+	s.Helper()
+	if strings.HasPrefix(tool, "plan") {
+		tool = "mcp__planloop__" + tool
+	}
+	payload, err := json.Marshal(arguments{"session_id": s.id, "cwd": s.p.workspace, "hook_event_name": "PreToolUse", "tool_name": tool,
+		"tool_input": args, "tool_use_id": use})
+	if err != nil {
+		s.Fatal(err)
+	}
+	got := s.p.feed(string(payload), "hook", "claude", "pre-tool-use")
+	if got.code != 0 {
+		s.Fatalf("hook: %+v", got)
+	}
+	return got.out
+}
+
+// call calls a tool as a host does: its hook first.
+func (s hostSession) call(tool string, args arguments) string {
+	s.Helper()
+	s.tell(tool, "", args)
+	got, err := s.h.tool(tool, args)
+	if err != nil {
+		s.Fatal(err)
+	}
+	return got.text
+}
+
+// TestHooksTellSessionsOfAConnectionApart: a host serves two sessions by one server. Each has its own plan, through hooks that report
+// arguments or ids of calls; a call that both report is nobody's.
+func TestHooksTellSessionsOfAConnectionApart(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	h := p.open()
+	login, docs := hostSession{t, p, h, "login"}, hostSession{t, p, h, "docs"}
+	status := arguments{}
+	login.call("planning_setup_plan", planOf("Add login", "Write the form"))
+	if got := docs.call("planning_setup_plan", planOf("Fix the docs", "Correct the README")); !strings.Contains(got, "new track fix-the-docs") {
+		t.Error(got)
+	}
+	for range 2 {
+		for _, c := range []struct {
+			s   hostSession
+			own string
+		}{{login, "Write the form"}, {docs, "Correct the README"}} {
+			if got := c.s.call("planloop_status", status); !strings.Contains(got, c.own) {
+				t.Errorf("%s: %s", c.s.id, got)
+			}
+		}
+	}
+	// Both are about to make the same call.
+	login.tell("planloop_status", "", status)
+	docs.tell("planloop_status", "", status)
+	if got := h.do("planloop_status", status).text; !strings.Contains(got, "choose_track") || strings.Contains(got, "Goal") {
+		t.Errorf("a call that two sessions report: %s", got)
+	}
+	h.do("planloop_status", status)
+	// With ids the reports are told apart.
+	login.tell("planloop_status", "use-1", status)
+	docs.tell("planloop_status", "use-2", status)
+	for use, own := range map[string]string{"use-2": "Correct the README", "use-1": "Write the form"} {
+		got, err := h.request("tools/call", arguments{"name": "planloop_status", "arguments": status,
+			"_meta": arguments{"claudecode/toolUseId": use}})
+		if err != nil || !strings.Contains(string(got.Result), own) {
+			t.Errorf("%s: %v %s", use, err, got.Result)
+		}
+	}
+	// After a restart of the host the sessions are on their tracks.
+	h.leave()
+	login.h, docs.h = p.open(), nil
+	if got := login.call("planloop_status", status); !strings.Contains(got, "Write the form") {
+		t.Error(got)
+	}
+	docs.h = login.h
+	if got := docs.call("planning_mark_step", arguments{"step_id": "S001", "status": "done"}); !strings.Contains(got, "1/1") {
+		t.Error(got)
+	}
+	p.sound()
+}
+
+// TestPlanningModeHoldsItsTrack: it holds the sessions of its track with all that they start, and sessions on no track, wherever they
+// are pointed; a session on another track works on.
+func TestPlanningModeHoldsItsTrack(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	a := p.agent("agent")
+	a.do("planning_setup_plan", planOf("Add login", "Write the form"))
+	docs := hostSession{t, p, p.open(), "docs"}
+	docs.call("planning_setup_plan", planOf("Fix the docs", "Correct the README"))
+	a.do("planning_enter_plan_mode", arguments{"reason": "it is large"})
+
+	write := arguments{"file_path": filepath.Join(p.workspace, "x"), "content": "x"}
+	if got := docs.tell("Write", "", write); got != "" {
+		t.Errorf("the session of another track is held: %s", got)
+	}
+	if got := docs.call("planning_mark_step", arguments{"step_id": "S001", "status": "in_progress"}); !strings.Contains(got, "S001") ||
+		strings.Contains(got, "Nothing was changed") {
+		t.Errorf("the session of another track cannot work: %s", got)
+	}
+	if got := (hostSession{t, p, nil, "new"}).tell("Write", "", write); !strings.Contains(got, "Planning mode") {
+		t.Errorf("a session on no track is not held: %q", got)
+	}
+	if got := p.must("--track", "main", "plan", "status"); !strings.Contains(got, "works on track fix-the-docs and can change files") {
+		t.Errorf("the session that is not held is not named:\n%s", got)
+	}
+
+	before := map[string]string{}
+	for _, track := range []string{"main", "fix-the-docs"} {
+		before[track] = p.must("--track", track, "log")
+	}
+	call := filepath.Join(t.TempDir(), "calls.jsonl")
+	var lines strings.Builder
+	for i, request := range []arguments{
+		{"method": "initialize", "params": arguments{"protocolVersion": "2025-06-18", "capabilities": arguments{},
+			"clientInfo": arguments{"name": "child", "version": "1"}}},
+		{"method": "tools/call", "params": arguments{"name": "planloop_status", "arguments": arguments{"track": "fix-the-docs"}}},
+		{"method": "tools/call", "params": arguments{"name": "planning_mark_step", "arguments": arguments{"step_id": "S001", "status": "done"}}},
+		{"method": "tools/call", "params": arguments{"name": "planning_setup_plan", "arguments": planOf("Escape", "Run")}},
+		{"method": "tools/call", "params": arguments{"name": "planloop_start", "arguments": arguments{"goal": "Escape", "track": "escape"}}},
+	} {
+		request["jsonrpc"], request["id"] = "2.0", i
+		line, err := json.Marshal(request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprintf(&lines, "%s\n", line)
+	}
+	if err := os.WriteFile(call, []byte(lines.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, way := range []string{
+		`"$PLANLOOP" --track fix-the-docs step mark S001 done`,
+		`PLANLOOP_TRACK=fix-the-docs "$PLANLOOP" step add Escape`,
+		`PLANLOOP_AGENT=carl "$PLANLOOP" start Escape --step Run`,
+		`"$PLANLOOP" --agent carl --track fix-the-docs step mark S001 done`,
+		`"$PLANLOOP" --track escape start Escape --step Run`,
+		`"$PLANLOOP" serve <` + call,
+		`PLANLOOP_AGENT=carl "$PLANLOOP" serve <` + call,
+		`"$PLANLOOP" serve --track fix-the-docs <` + call,
+		`PLANLOOP_TRACK=fix-the-docs "$PLANLOOP" serve <` + call,
+		`CLAUDE_CODE_SESSION_ID=docs "$PLANLOOP" --track fix-the-docs step mark S001 done`,
+	} {
+		got := a.shell(way)
+		for track, log := range before {
+			if now := p.must("--track", track, "log"); now != log {
+				t.Errorf("%s changed %s:\n%s\n%s", way, track, now, got)
+				before[track] = now
+			}
+		}
+		if all := p.tracks(); len(all) != 1 {
+			t.Fatalf("%s began a track: %q\n%s", way, all, got)
+		}
+	}
+	if refused := a.refusal("planloop_status", arguments{"track": "fix-the-docs"}); !strings.Contains(refused, "holds this session on track main") {
+		t.Error(refused)
+	}
+	p.sound()
+}
