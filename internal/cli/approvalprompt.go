@@ -40,6 +40,7 @@ type approvalPrompt struct {
 	lines     []string // its text, in lines
 	amount    string   // its size
 	digest    string
+	codeless  bool   // the code was typed in this terminal within the hour: y approves
 	undone    int    // number of a person's edits that the plan undoes: restore and accept are possible
 	how       string // the other ways to decide, shown below the text
 	edit      string // the prompt for the words after edit; "": edit is not possible
@@ -56,7 +57,7 @@ func (a *app) ttyScreen() terminal.Screen {
 }
 
 // askDecision returns approve, edit or reject, with the words after it. The code to approve comes below the text, to be seen first.
-// Every call has a new code: a program that types into the terminal but cannot read it must never know what to type.
+// Every call has a new code: a program that types into the terminal but cannot read it must not know what to type.
 func (a *app) askDecision(ctx context.Context, tty io.ReadWriter, on approvalPrompt) (word, words string, err error) {
 	n, _ := rand.Int(rand.Reader, big.NewInt(1_000_000)) // never fails
 	code, s := fmt.Sprintf("%06d", n.Int64()), a.ttyScreen()
@@ -76,9 +77,15 @@ func (a *app) askDecision(ctx context.Context, tty io.ReadWriter, on approvalPro
 		choices = "restore, accept, " + choices
 		settle = "\nYour undone edits: type restore to put them back, accept to let them go (one alone: restore 1)."
 	}
-	lines := append(rest, strings.Repeat("-", 40), fmt.Sprintf("This is %s %s. To approve it, type %s and Enter.", on.name,
-		history.ShortDigest(on.digest), s.Bold(code)), on.how+settle, enter)
-	question := strings.Join(lines, "\n") + "\n> "
+	shown, how, prompt := "This is "+on.name+" "+history.ShortDigest(on.digest)+". ", on.how+settle, "\n> "
+	wrong := "Wrong code. "
+	if on.codeless {
+		code, wrong, prompt = "y", "", "\nApprove "+on.title()+"? [y/N] "
+		terminal.DropTyped(tty)
+	} else {
+		shown += fmt.Sprintf("To approve it, type %s and Enter.", s.Bold(code))
+	}
+	question := strings.Join(append(rest, strings.Repeat("-", 40), shown, how, enter), "\n") + prompt
 	for range codeTries {
 		if _, err := io.WriteString(tty, question); err != nil {
 			return "", "", fmt.Errorf("write to the terminal: %w", err)
@@ -92,8 +99,9 @@ func (a *app) askDecision(ctx context.Context, tty io.ReadWriter, on approvalPro
 			_, _ = io.WriteString(tty, "\n") // Ctrl-D and Ctrl-C leave the line unfinished
 		}
 		first, words, _ := strings.Cut(strings.TrimSpace(typed), " ")
+		answer := strings.ToLower(first)
 		word = map[string]string{code: "approve", "reject": "reject", "edit": "edit", wordRestore: wordRestore,
-			wordAccept: wordAccept}[strings.ToLower(first)]
+			wordAccept: wordAccept}[answer]
 		if word == "edit" && on.edit == "" || (word == wordRestore || word == wordAccept) && on.undone == 0 {
 			word = ""
 		}
@@ -101,15 +109,14 @@ func (a *app) askDecision(ctx context.Context, tty io.ReadWriter, on approvalPro
 		switch {
 		case !whole:
 			return "", "", on.undecided
-		case first == "":
+		case first == "", on.codeless && (answer == "n" || answer == "no"):
 			return "", "", cmp.Or(on.onEnter, on.undecided)
 		case word == "edit" && words == "":
 			question = on.edit + "\n> "
 		case word != "":
 			return word, words, nil
 		default:
-			question = fmt.Sprintf("Wrong code. Type %s to approve %s, or %s. %s\n> ",
-				s.Bold(code), on.title(), choices, enter)
+			question = fmt.Sprintf("%sType %s to approve %s, or %s. %s\n> ", wrong, s.Bold(code), on.title(), choices, enter)
 		}
 	}
 	return "", "", on.undecided

@@ -85,6 +85,7 @@ func (a *app) approve(ctx context.Context, request, comment string) error {
 		return plan.Refuse(plan.Conflict, "", "approving a plan needs a terminal", "run it in your own terminal")
 	}
 	defer tty.Close()
+	hour := a.approvalHour(ws, state)
 	for {
 		remarks, err := ws.verbs.PlacedComments(ctx, state, state.Draft)
 		if err != nil {
@@ -96,9 +97,9 @@ func (a *app) approve(ctx context.Context, request, comment string) error {
 			return err
 		}
 		word, words, err := a.askDecision(ctx, tty, approvalPrompt{name: "plan", lines: shown, digest: digest, undone: len(undone),
-			amount: plan.Pluralize(state.Draft.Steps.Len(), "step"),
-			how:    "To request changes, type edit and the changes; to reject it, type reject and the reason.",
-			edit:   "Type the changes on the same line: edit COMMENT.",
+			amount: plan.Pluralize(state.Draft.Steps.Len(), "step"), codeless: hour.holds(),
+			how:  "To request changes, type edit and the changes; to reject it, type reject and the reason.",
+			edit: "Type the changes on the same line: edit COMMENT.",
 			undecided: plan.Refuse(plan.InvalidInput, "", "nothing was decided; the plan is still waiting",
 				"approve it with planloop approve, request changes with planloop edit COMMENT, or reject it with planloop reject")})
 		if err != nil {
@@ -114,6 +115,7 @@ func (a *app) approve(ctx context.Context, request, comment string) error {
 		} else if decision.Answers, err = a.askOpenQuestions(ctx, tty, state, word); err != nil {
 			return err
 		} else if reply, refused = ws.verbs.Decide(ctx, a.caller(), decision); refused == nil {
+			hour.begin(word)
 			return a.printReply(reply, decidedText(reply, decision.Comment))
 		}
 		before := state.Draft
@@ -277,6 +279,7 @@ func (a *app) approveStep(ctx context.Context, id plan.StepID, args, comment str
 	}
 	defer tty.Close()
 	ws.servers.refreshFor(ctx, state.Plan)
+	hour := a.approvalHour(ws, state)
 	for {
 		answer := verbs.StepAnswer{Step: id, Choice: plan.Approve, Args: edited, Text: comment}
 		step := toApprove(state, id)
@@ -286,11 +289,12 @@ func (a *app) approveStep(ctx context.Context, id plan.StepID, args, comment str
 		}
 		text, digest := ws.verbs.ReviewStep(state, step, edited)
 		answer.Digest = digest
-		if answer, err = a.askAboutStep(ctx, tty, text, answer); err != nil {
+		if answer, err = a.askAboutStep(ctx, tty, text, answer, hour.holds()); err != nil {
 			return err
 		}
 		reply, refused := ws.verbs.AnswerStep(ctx, a.caller(), answer)
 		if refused == nil {
+			hour.begin(string(answer.Choice))
 			return a.printReply(reply, reply.Text())
 		}
 		if state, err = ws.verbs.State(ctx); err != nil {
@@ -305,14 +309,15 @@ func (a *app) approveStep(ctx context.Context, id plan.StepID, args, comment str
 	}
 }
 
-func (a *app) askAboutStep(ctx context.Context, tty io.ReadWriter, shown string, answer verbs.StepAnswer) (verbs.StepAnswer, error) {
+func (a *app) askAboutStep(ctx context.Context, tty io.ReadWriter, shown string, answer verbs.StepAnswer,
+	codeless bool) (verbs.StepAnswer, error) {
 	id := answer.Step.String()
 	left := plan.Refuse(plan.InvalidInput, "", "nothing was decided; "+id+" is still waiting", "approve it with planloop approve "+id+
 		", or skip it with planloop reject "+id)
 	word, words, err := a.askDecision(ctx, tty, approvalPrompt{name: id, lines: a.ttyScreen().Draft(shown), amount: "it",
-		digest: answer.Digest,
-		how:    "To change its arguments, type edit and JSON; to skip it, type reject and the reason.",
-		edit:   `Give the arguments on the same line: edit {"name":"value"}.`, undecided: left})
+		digest: answer.Digest, codeless: codeless,
+		how:  "To change its arguments, type edit and JSON; to skip it, type reject and the reason.",
+		edit: `Give the arguments on the same line: edit {"name":"value"}.`, undecided: left})
 	switch {
 	case err != nil:
 		return answer, err
