@@ -71,7 +71,8 @@ func (h *approvalHour) holds() bool {
 	})
 }
 
-// begin begins the hour after an approval with a code; later ones do not extend it. If it cannot be written, the next approval needs a code.
+// begin begins the hour after an approval with a code; later ones do not extend it. Unless it can be written, the next approval needs a
+// code.
 func (h *approvalHour) begin(decision string) {
 	if h == nil || decision != "approve" || h.holds() {
 		return

@@ -25,18 +25,20 @@ func TestApprovalHour(t *testing.T) {
 		spoil func(home string)
 		want  bool
 	}{
-		"same shell":             {in: shell, after: 59 * time.Minute, want: true},
-		"hour over":              {in: shell, after: 61 * time.Minute},
-		"clock set back":         {in: shell, after: -2 * time.Minute},
-		"other shell":            {in: shellAt(8, 70, "zsh", 7)},
-		"pid reused":             {in: shellAt(7, 71, "zsh", 7)},
-		"start unknown":          {in: shellAt(7, 0, "zsh", 7)},
-		"other namespace":        {in: elsewhere},
-		"session of its own":     {in: shellAt(7, 70, "zsh", 6)},
-		"started by no shell":    {in: shellAt(7, 70, "node", 7)},
-		"parents unknown":        {in: process.Lineage{}},
-		"key replaced":           {in: shell, spoil: func(home string) { must(t, os.Remove(filepath.Join(home, "approval.key"))) }},
-		"file of another format": {in: shell, spoil: func(home string) { must(t, os.WriteFile(filepath.Join(home, approvalHourName), []byte("[]"), 0o600)) }},
+		"same shell":          {in: shell, after: 59 * time.Minute, want: true},
+		"hour over":           {in: shell, after: 61 * time.Minute},
+		"clock set back":      {in: shell, after: -2 * time.Minute},
+		"other shell":         {in: shellAt(8, 70, "zsh", 7)},
+		"pid reused":          {in: shellAt(7, 71, "zsh", 7)},
+		"start unknown":       {in: shellAt(7, 0, "zsh", 7)},
+		"other namespace":     {in: elsewhere},
+		"session of its own":  {in: shellAt(7, 70, "zsh", 6)},
+		"started by no shell": {in: shellAt(7, 70, "node", 7)},
+		"parents unknown":     {in: process.Lineage{}},
+		"key replaced":        {in: shell, spoil: func(home string) { must(t, os.Remove(filepath.Join(home, "approval.key"))) }},
+		"file of another format": {in: shell, spoil: func(home string) {
+			must(t, os.WriteFile(filepath.Join(home, approvalHourName), []byte("[]"), 0o600))
+		}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			home := t.TempDir()
