@@ -57,3 +57,45 @@ func TestServerKilledWhileVerifying(t *testing.T) {
 	}
 	p.sound()
 }
+
+// TestUnverifiedIsNeverDone: a step whose command fails or hangs stays in progress, and the agent and people see why.
+func TestUnverifiedIsNeverDone(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	p.withModule()
+	h := p.open()
+	plan := submission("Count the attempts", "Run the load test")
+	steps := plan["steps"].([]arguments)
+	steps[0]["verify"] = "echo '--- FAIL: TestLimit'; exit 3"
+	steps[1]["verify"], steps[1]["timeout"] = "echo 'waiting for load'; exec sleep 1000", 1
+	h.do("planning_submit_plan", plan)
+	p.approve()
+	for id, why := range map[string][2]string{
+		"S001": {`exited with 3`, "--- FAIL: TestLimit"},
+		"S002": {`exited with 124`, "waiting for load"},
+	} {
+		h.do("planning_mark_step", arguments{"step_id": id, "status": "in_progress"})
+		for _, call := range []struct {
+			tool string
+			args arguments
+		}{
+			{"planning_mark_step", arguments{"step_id": id, "status": "done"}},
+			{"planloop_update", arguments{"update_tasks": []arguments{{"id": id, "status": "DONE"}}, "final_summary": "It is limited."}},
+		} {
+			got := h.refusal(call.tool, call.args)
+			if !containsAll(got, []string{id + " is not verified: ", why[0], why[1]}) {
+				t.Errorf("%s of %s:\n%s", call.tool, id, got)
+			}
+		}
+		if shown := p.must("show", id); !containsAll(shown, []string{"status      in progress", why[0]}) {
+			t.Errorf("a person does not see it:\n%s", shown)
+		}
+	}
+	if status := h.do("planloop_status", arguments{}).text; !strings.Contains(status, "0/2 done") {
+		t.Error(status)
+	}
+	if shown := p.must("show"); !strings.Contains(shown, "0 of 2 done") {
+		t.Error(shown)
+	}
+	p.sound()
+}
