@@ -115,13 +115,15 @@ func (s *Service) started(c Caller, state plan.State, p *plan.Plan) StartReply {
 // Text returns the reply in a few lines.
 func (r StartReply) Text() string {
 	text := "Session " + r.SessionID + " created" + suffixed(prefixed(" with ", r.StepIDs), fmt.Sprintf(", score %d", r.Score))
-	drafted := warningLines(r.Warnings)
+	drafted, warned := "", r.Warnings
 	if d := r.Drafted; d != nil {
 		text = strings.TrimSuffix(r.Message, ".") + " (session " + r.SessionID + ")"
 		drafted = fmt.Sprintf(": %s drafted by %s in %s, score %d", plan.Pluralize(d.Tasks, "task"), d.Model,
-			plan.Pluralize(d.Rounds, "round"), d.Score) + warningLines(d.Warnings)
+			plan.Pluralize(d.Rounds, "round"), d.Score)
+		warned = d.Warnings
 	}
-	return text + r.sofar() + r.Replaced.text() + drafted + "." + WorkspaceInfo{Doubt: r.Doubt}.lines() + "\nNext: " + r.NextAction
+	return text + r.sofar() + r.Replaced.text() + drafted + "." + warningLines(warned) +
+		WorkspaceInfo{Doubt: r.Doubt}.lines() + "\nNext: " + r.NextAction
 }
 
 // maxRounds limits how often a model drafts a plan (planloop: Planning Guide, Draft -> Refine).
