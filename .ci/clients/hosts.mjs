@@ -3,10 +3,10 @@
 //
 //   node hosts.mjs PROGRAM CLIENTS HOSTS FOLDER [HOST…]
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
-import { chmodSync, existsSync, linkSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
+import { Bench } from './hosts/bench.mjs';
 import * as claude from './hosts/claude.mjs';
 import * as codex from './hosts/codex.mjs';
 import { contents } from './hosts/files.mjs';
@@ -14,8 +14,7 @@ import * as gemini from './hosts/gemini.mjs';
 import * as opencode from './hosts/opencode.mjs';
 import { plugins } from './hosts/plugins.mjs';
 import { Model } from './model.mjs';
-import { place, planloop, Running, within } from './process.mjs';
-import { Terminal } from './terminal.mjs';
+import { Running, within } from './process.mjs';
 
 const [program, clients, packages, folder, ...named] = process.argv.slice(2);
 
@@ -58,24 +57,12 @@ class Talk {
   }
 }
 
-// Bench is one host in its own place.
-class Bench {
+// Stage is one host in its own place.
+class Stage extends Bench {
   constructor(name, host, command, own) {
-    Object.assign(this, { name, host, command, ...place(program, own) });
-    this.program = join(own, 'planloop'); // a separate copy, because the test tampers with it
-    linkSync(program, this.program);
+    super(program, own);
+    Object.assign(this, { name, host, command });
     Object.assign(this.env, host.variables);
-    rmSync(join(this.workspace, '.git'), { recursive: true });
-    execFileSync('git', ['init', '--quiet'], { cwd: this.workspace, env: this.env });
-    writeFileSync(join(this.workspace, 'kept.txt'), 'kept\n');
-  }
-
-  // done runs planloop, which must succeed, and returns its output.
-  async done(...args) {
-    const running = planloop(this, ...args);
-    const status = await running.status();
-    assert.equal(status, 0, `${running.name}: exit status ${status}\n${running.output}${running.errors}`);
-    return running.output;
   }
 
   async talk(turns, below) {
@@ -91,11 +78,6 @@ class Bench {
     } finally {
       running.kill();
     }
-  }
-
-  wrote(name) {
-    const path = join(this.workspace, name);
-    return existsSync(path) && readFileSync(path, 'utf8');
   }
 }
 
@@ -143,7 +125,7 @@ async function holds(bench) {
       },
       async () => {
         assert.equal(bench.wrote('word.txt'), false, 'written before the plan was approved');
-        await approve(bench);
+        await bench.approve();
         return says.own('planloop_status', { wait: 50 });
       },
       says.write(file, 'alpha\n'),
@@ -159,18 +141,6 @@ async function holds(bench) {
   assert.ok(below.length > 0 || refusal.test(told[checks.length]), `neither a subagent nor a refusal${bench.story()}`);
   assert.deepEqual(attested?.map(({ state }) => state), ['enforced'], JSON.stringify(attested));
   assert.equal(bench.wrote('word.txt'), 'alpha\n', `not written after the plan was approved${bench.story()}`);
-}
-
-// approve has a person approve the plan in a terminal.
-async function approve(bench) {
-  const terminal = new Terminal([bench.program, 'approve'], { cwd: bench.workspace, env: bench.env });
-  try {
-    const [, code] = await terminal.until(/To approve it, type (\d+) and Enter/);
-    terminal.type(`${code}\r`);
-    assert.equal(await terminal.status(), 0, terminal.output);
-  } finally {
-    terminal.kill();
-  }
 }
 
 // resumes checks that a new session learns the state of the plan before its first message. It completes the plan.
@@ -260,17 +230,7 @@ async function tells(bench) {
     else if (settings) assert.equal(wrote, false, `${fault}: written${bench.story()}`);
     if (existsSync(whole)) renameSync(whole, bench.program);
     if (settings) writeFileSync(settings, before);
-    await cancel(bench);
-  }
-}
-
-// cancel has a person end planning mode in a terminal.
-async function cancel(bench) {
-  const terminal = new Terminal([bench.program, 'plan', 'cancel'], { cwd: bench.workspace, env: bench.env });
-  try {
-    assert.equal(await terminal.status(), 0, terminal.output);
-  } finally {
-    terminal.kill();
+    await bench.cancel();
   }
 }
 
@@ -300,7 +260,7 @@ async function story(id, host) {
     return;
   }
   const began = Date.now();
-  const bench = new Bench(id.split(' ')[0], host, path.endsWith('.js') ? [process.execPath, path] : [path], join(folder, id));
+  const bench = new Stage(id.split(' ')[0], host, path.endsWith('.js') ? [process.execPath, path] : [path], join(folder, id));
   const model = await Model.listen((asked) => bench.talking.next(asked));
   try {
     host.configure(bench, model.origin);
@@ -309,7 +269,7 @@ async function story(id, host) {
     await holds(bench);
     await resumes(bench);
     await breaks(bench);
-    await cancel(bench);
+    await bench.cancel();
     if (!host.installs) await tells(bench);
     if (!host.installs) await leaves(bench); // a plugin is removed by the host
     console.log(`planning mode holds ${host.title} (${Math.round((Date.now() - began) / 1000)}s, ${model.requests.length} requests to the model)`);

@@ -39,6 +39,12 @@ export class Running {
     this.#stopped.then(() => this.#wake(), () => this.#wake());
   }
 
+  // write sends a text to the process, if its standard input is a pipe; without a text it closes that.
+  write(text) {
+    if (text) this.#child.stdin.write(text);
+    else this.#child.stdin.end();
+  }
+
   // status waits for the end and returns the exit code, or the signal's name.
   status(seconds) {
     return within(this.#stopped, () => `${this.name} has not ended; it printed:\n${this.output}\n${this.errors}`, seconds);
