@@ -63,7 +63,7 @@ func everything(t *testing.T) *mcp.ClientSession {
 	server, err := mcpserver.New(mcpserver.Options{Version: "test", Strategy: prompts.React, Toolsets: []string{verbs.Planning, verbs.Loop,
 		verbs.Mode, verbs.Execution, "workspace"}, Yield: transport.Yield,
 		Box:     func(context.Context) (*toolbox.Box, error) { return nil, errors.New("nothing is run here") },
-		Service: func(context.Context, mcpserver.Roots, ...string) (*verbs.Service, error) { return service, nil },
+		Service: func(context.Context, mcpserver.Roots, string) (*verbs.Service, error) { return service, nil },
 		Actor:   func(client, _ string) plan.Actor { return plan.Actor{Kind: plan.Agent, Name: client} }})
 	if err != nil {
 		t.Fatal(err)

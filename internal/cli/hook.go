@@ -110,7 +110,7 @@ func (a *app) answerHook(ctx context.Context, host hook.Host, event string) (ans
 	if readable = err == nil; !readable || call.Moment == hook.OtherMoment {
 		return answer
 	}
-	a.hookSession = call.Session
+	a.hookSession, a.isCleared = call.Session, call.IsCleared
 	a.hostLookup = workspace.Lookup{Dir: call.Dir, Roots: call.Roots, Hosted: true}
 	call.Roots = append(call.Roots, a.lookup().HostDirs()...)
 	ws, err := a.open(ctx, nil)
@@ -206,8 +206,10 @@ func (a *app) hookCaller(ws *openWorkspace) verbs.Caller {
 func (a *app) hookPolicy(ws *openWorkspace, host hook.Host) hook.Policy {
 	home, _ := a.home()
 	return hook.Policy{
-		Guard:      func(ctx context.Context, path string) (toolbox.Hold, error) { return a.holdForHook(ctx, ws, path) },
-		Named:      a.holdByName,
+		Guard: func(ctx context.Context, path string) (toolbox.Hold, error) { return a.holdForHook(ctx, ws, path) },
+		Named: func(ctx context.Context, places []string) (toolbox.Hold, error) {
+			return a.holdByName(ctx, ws, places)
+		},
 		HasTool:    mcpserver.IsTool,
 		IsServer:   func(call hook.Call) bool { return a.servesHost(ws.place, call) },
 		IsShadowed: func(call hook.Call) bool { return shadowed(ws.place, call) },
@@ -241,8 +243,11 @@ func tracksToCheck(place workspace.Workspace) []workspace.Workspace {
 }
 
 // holdByName returns the hold of a workspace that a command names, although the agent works elsewhere.
-func (a *app) holdByName(ctx context.Context, places []string) (toolbox.Hold, error) {
+func (a *app) holdByName(ctx context.Context, ws *openWorkspace, places []string) (toolbox.Hold, error) {
 	for _, named := range (workspace.Lookup{Getenv: a.getenv}).MarkedAt(places...) {
+		if named.SharedDir() == ws.place.SharedDir() {
+			continue // there it depends on the session's track: see isHeldIn
+		}
 		if hold, err := a.holdOf(ctx, named); err != nil || hold.By != "" {
 			return hold, err
 		}

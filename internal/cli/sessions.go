@@ -10,7 +10,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/planloop/planloop/internal/hosts"
 	"github.com/planloop/planloop/internal/presence"
+	"github.com/planloop/planloop/internal/process"
 	"github.com/planloop/planloop/internal/verbs"
 	"github.com/planloop/planloop/internal/workspace"
 	"github.com/planloop/planloop/mcpserver"
@@ -113,6 +115,11 @@ func (t tracks) IsAgent(name string) bool {
 		slices.ContainsFunc(t.seen.Servers(), func(s presence.Server) bool { return s.Client == name })
 }
 
+func (t tracks) Title(agent string) string {
+	host, _ := hosts.OfClient(agent)
+	return host.Title
+}
+
 func (t tracks) Serves(agent string, c verbs.Caller) bool {
 	return c.Session != "" && slices.ContainsFunc(t.seen.Servers(), func(s presence.Server) bool {
 		return s.Client == agent && slices.Contains(s.AllSessions(), c.Session)
@@ -176,7 +183,7 @@ func (a *app) trackFor(ctx context.Context, place workspace.Workspace, seen *pre
 // onOwnTrack returns the workspace on the track of the agent that runs this command or whose host calls this hook, if the user named
 // none. A server serves sessions on several tracks, and finds the track for each call.
 func (a *app) onOwnTrack(ctx context.Context, place workspace.Workspace) (workspace.Workspace, error) {
-	if a.serving || a.place != nil || a.flags.ephemeral || a.namesTrack() || !place.HasTracks() {
+	if a.serving || a.place != nil || a.flags.ephemeral || a.namesTrack() || !place.HasTracks() && !a.isCleared {
 		return place, nil
 	}
 	seen := presence.Open(place.SharedDir(), presence.Options{})
@@ -184,7 +191,22 @@ func (a *app) onOwnTrack(ctx context.Context, place workspace.Workspace) (worksp
 	if session == "" && a.hookSession == "" {
 		return place, nil // of a person or a script
 	}
+	if a.isCleared {
+		a.inheritTrack(seen, session)
+	}
 	return a.trackFor(ctx, place, seen, session)
+}
+
+// inheritTrack puts a session on the track of the one that its host's server has served last.
+func (a *app) inheritTrack(seen *presence.Registry, session string) {
+	host := process.Starter(a.ancestors())
+	for _, s := range seen.Servers() {
+		if former := s.AllSessions(); s.Starter.Is(host) && seen.Bound(session).Track == "" {
+			if err := seen.Bind(session, seen.Bound(former[len(former)-1])); err != nil {
+				a.logger().Debug("the session's track is not recorded", "error", err)
+			}
+		}
+	}
 }
 
 // onSignalTrack makes a signal of a person or CI, if no track was named, one of the workspace, a record of main; with a task, one of the

@@ -40,6 +40,7 @@ type app struct {
 	serving    bool              // standard error is a log
 
 	hookSession string // the host's session, as it tells a hook
+	isCleared   bool   // that session continues a conversation that the user has cleared
 
 	errorLog *errorLog // of an unattended process; nil: errors are only reported to the caller
 

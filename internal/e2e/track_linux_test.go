@@ -74,7 +74,9 @@ func TestHooksTellSessionsOfAConnectionApart(t *testing.T) {
 	if got := h.do("planloop_status", status).text; !strings.Contains(got, "choose_track") || strings.Contains(got, "Goal") {
 		t.Errorf("a call that two sessions report: %s", got)
 	}
-	h.do("planloop_status", status)
+	if got := h.do("planloop_status", status).text; !strings.Contains(got, "choose_track") {
+		t.Errorf("the other of them: %s", got)
+	}
 	// With ids the reports are told apart.
 	login.tell("planloop_status", "use-1", status)
 	docs.tell("planloop_status", "use-2", status)

@@ -69,6 +69,7 @@ type Call struct {
 	Roots    []string // the directories open in the host, as far as it lists them
 	Home     string   // the user's home directory; set by the caller of Read, since hosts do not report it
 
+	IsCleared   bool // of SessionStart: the user has cleared the conversation, and the session goes on under another name
 	IsContinued bool // of Stop: the agent continues already because a hook asked for it
 
 	Use        string         // the host's id of the tool's use, "" if it gives none

@@ -69,7 +69,7 @@ func Read(host Host, event string, payload []byte) (Call, error) {
 	r := reader{}
 	at := membersOf(host)
 	top := r.members(payload, at.session, at.subagent, at.version, at.dir, at.roots, at.use, at.tool, at.input, at.result, at.starts,
-		continuationMembers, serverMembers, nameMembers, "invocationNum")
+		continuationMembers, serverMembers, nameMembers, "invocationNum", "source")
 	c := bare
 	c.Session, c.Subagent, c.Version = r.text(top[at.session]), r.text(top[at.subagent]), r.text(top[at.version])
 	c.Dir, c.Roots = r.text(top[at.dir]), r.texts(top[at.roots])
@@ -92,6 +92,7 @@ func Read(host Host, event string, payload []byte) (Call, error) {
 			}
 		}
 	case SessionStart:
+		c.IsCleared = r.text(top["source"]) == "clear"
 		if number := string(top["invocationNum"]); number != "" && number != "0" {
 			c.Moment = OtherMoment
 		}

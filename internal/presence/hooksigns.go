@@ -293,11 +293,15 @@ func (f folder) takeCall(tool string, id CallID, now time.Time) (session string,
 	return session, len(taken) > 0
 }
 
-// sessionOf returns the session that all of the reported calls name, else "".
+// sessionOf returns the session that all of the reported calls name. If they name several, none can be told to be of this call, nor
+// can those left of a later one: then they name none from now on.
 func (f folder) sessionOf(calls []string) (session string) {
 	for i, name := range calls {
 		text, _ := safefile.Read(filepath.Join(string(f), name), 4*maxText) // another process may have taken it
 		if i > 0 && string(text) != session {
+			for _, name := range calls {
+				_ = os.Truncate(filepath.Join(string(f), name), 0)
+			}
 			return ""
 		}
 		session = string(text)

@@ -110,7 +110,7 @@ func (s *Service) Status(ctx context.Context, c Caller, in Status) (StatusReply,
 		return StatusReply{}, plan.Refuse(plan.InvalidInput, "/wait", fmt.Sprintf("%d s is out of range", in.Wait),
 			fmt.Sprintf("give 0 to %d", int(MaxWait.Seconds())))
 	}
-	if in.Track != "" && in.Track != s.Track() {
+	if in.Track != "" {
 		other, err := s.joinTrack(ctx, c, in.Track, false)
 		if err != nil {
 			return StatusReply{}, err

@@ -1,6 +1,7 @@
 package verbs
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -29,6 +30,8 @@ type Tracks interface {
 	Bind(c Caller, to Binding)
 	// IsAgent reports whether a name is an agent's: that of a connection, or one bound to a track.
 	IsAgent(name string) bool
+	// Title returns the name of an agent's host for people, "" if it is unknown.
+	Title(agent string) string
 	// Serves reports whether an agent, known by its connection, belongs to the caller's session.
 	Serves(agent string, c Caller) bool
 }
@@ -37,7 +40,7 @@ type Tracks interface {
 type TrackView struct {
 	Name     string `json:"name"`
 	Goal     string `json:"goal"` // "" if it is not open
-	By       string `json:"by"` // who began that
+	By       string `json:"by"`   // who began that
 	Progress string `json:"progress,omitempty"`
 	IsIdle   bool   `json:"idle,omitempty"` // without a sign of life for a week: no other session is led to it
 }
@@ -109,7 +112,11 @@ func besideOthers[R any](ctx context.Context, s *Service, c Caller, begins begin
 // ownerAndPlan names who began what a track is for, and that.
 func (s *Service) ownerAndPlan(state plan.State) string {
 	by, about := state.Opener()
-	return s.ForPeople(by) + "'s plan " + plan.Quote(plan.Shorten(about, titleShown))
+	return s.planOf(by, about)
+}
+
+func (s *Service) planOf(by, about string) string {
+	return cmp.Or(s.opts.Tracks.Title(by), s.ForPeople(by)) + "'s plan " + plan.Quote(plan.Shorten(about, titleShown))
 }
 
 // isAlone reports whether the caller is the actor of that name, and that actor is one session.
@@ -129,14 +136,14 @@ func (s *Service) joinTrack(ctx context.Context, c Caller, name string, create b
 		return nil, err
 	}
 	on, opened := tracks.Binding(c), state.Opened()
-	if on.Track == s.Track() && state.PhaseNow().IsRestricted() {
+	if on.Track == s.Track() && name != s.Track() && state.PhaseNow().IsRestricted() {
 		return nil, heldError(on.Track)
 	}
 	if held, err := tracks.HeldBy(ctx, c); err != nil || held != "" && held != name {
 		return nil, orHeld(err, held)
 	}
 	// Other chats may share a connection whose host names no sessions.
-	if on.Track == s.Track() && opened != "" && opened == on.Began && c.Session == c.Actor.Name && strings.Contains(c.Session, "#") {
+	if on.Track == s.Track() && name != s.Track() && opened != "" && opened == on.Began && c.Session == c.Actor.Name && strings.Contains(c.Session, "#") {
 		return nil, plan.Refuse(plan.Conflict, "/track", "this connection's own plan is open on track "+on.Track,
 			"finish or clear it first")
 	}
@@ -194,7 +201,7 @@ func (s *Service) choices(ctx context.Context, c Caller) (lines []string, err er
 		return nil, err
 	}
 	for _, t := range open[:min(len(open), tracksShown)] {
-		lines = append(lines, t.Name+": "+s.ForPeople(t.By)+"'s plan "+plan.Quote(plan.Shorten(t.Goal, titleShown))+inBrackets(t.Progress)+
+		lines = append(lines, t.Name+": "+s.planOf(t.By, t.Goal)+inBrackets(t.Progress)+
 			". To help: "+c.word(Call{Kind: CallJoin, ID: t.Name}))
 	}
 	if more := len(open) - len(lines); more > 0 {
