@@ -17,11 +17,16 @@ import (
 // Markdown returns the current plan as a check list under its objective, for reading and importing. The other fields of
 // a step are nested below its title: details as text, the others as "- label: value". The boxes are [ ] pending, [/] in
 // progress, [x] done, [-] skipped and [!] failed; a blocked step ([ ]) and a cancelled one ([-]) name their status.
-func Markdown(s plan.State) []byte {
+func Markdown(s plan.State) []byte { return markdown(s, false) }
+
+// TimelessMarkdown is Markdown without times and durations. A copy in a repository changes only with the plan.
+func TimelessMarkdown(s plan.State) []byte { return markdown(s, true) }
+
+func markdown(s plan.State, isTimeless bool) []byte {
 	if s.Plan == nil {
 		return []byte("No plan yet.\n")
 	}
-	w := markdownWriter{p: s.Plan}
+	w := markdownWriter{p: s.Plan, isTimeless: isTimeless}
 	w.printf("# %s\n\n%s\n", EscapeInline(s.Plan.Objective), statusLine(s.Plan))
 	w.section("Summary", s.Plan.Summary)
 	w.section("Context notes", s.Plan.ContextNotes)
@@ -45,9 +50,10 @@ func statusLine(p *plan.Plan) string {
 }
 
 type markdownWriter struct {
-	p        *plan.Plan
-	out      strings.Builder
-	sections int
+	p          *plan.Plan
+	isTimeless bool
+	out        strings.Builder
+	sections   int
 }
 
 func (w *markdownWriter) printf(format string, args ...any) {
@@ -106,6 +112,9 @@ func (w *markdownWriter) nested(step *plan.Step) {
 	rest.Title, rest.Details, rest.LeaseUntil = "", "", time.Time{}
 	if step.Status != plan.Blocked && step.Status != plan.Cancelled {
 		rest.Status = ""
+	}
+	if w.isTimeless {
+		rest.StartedAt, rest.CompletedAt, rest.Result = time.Time{}, time.Time{}, nil
 	}
 	list := attributes{margin: margin}
 	list.fields(plan.SpecFields(), &rest)

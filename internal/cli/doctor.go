@@ -141,7 +141,7 @@ func (d *diagnosis) configuration(a *app, place workspace.Workspace) {
 	servers, unread := configuredServers(config.Servers)
 	wrong := []error{err, a.modelFault(config.Model), faultIn(config.Notify, &notify.Config{}), unread}
 	wrong = append(wrong, servers.Faults()...)
-	for _, err := range append(wrong, a.agentFaults(place, config.Agents)...) {
+	for _, err := range append(wrong, a.agentFaults(place, config)...) {
 		if err != nil {
 			d.Warnings = append(d.Warnings, err.Error())
 		}
@@ -155,8 +155,8 @@ func faultIn(section workspace.Section, config interface{ Validate() error }) er
 	return config.Validate()
 }
 
-func (a *app) agentFaults(place workspace.Workspace, section workspace.Section) []error {
-	staff, err := a.configuredAgents(place, section)
+func (a *app) agentFaults(place workspace.Workspace, config workspace.Config) []error {
+	staff, err := a.configuredAgents(place, config)
 	if err != nil || staff == nil {
 		return []error{err}
 	}

@@ -50,7 +50,7 @@ func (e stepEngine) Run(ctx context.Context, o verbs.EngineOptions) (plan.StopRe
 		options.StateDir, options.Shared = ws.place.StateDir, ws.place.SharedDir()
 	}
 	if o.Agents {
-		agents, err := e.configuredAgents(ws.place, ws.config.Agents)
+		agents, err := e.configuredAgents(ws.place, ws.config)
 		if err != nil {
 			return "", err
 		}
@@ -83,15 +83,16 @@ func (a *app) verify(ctx context.Context, step *plan.Step) (plan.Evidence, error
 }
 
 // configuredAgents returns the agents of the user's configuration, nil if none.
-func (a *app) configuredAgents(place workspace.Workspace, section workspace.Section) (*engine.Agents, error) {
-	if !section.Given() {
+func (a *app) configuredAgents(place workspace.Workspace, c workspace.Config) (*engine.Agents, error) {
+	if !c.Agents.Given() {
 		return nil, nil
 	}
 	var config engine.AgentConfig
-	if err := section.Decode(&config); err != nil {
+	if err := c.Agents.Decode(&config); err != nil {
 		return nil, err
 	}
-	return engine.NewAgents(config, engine.AgentOptions{Workspace: place.Path, Launcher: a.launch(), Logger: a.logger()})
+	return engine.NewAgents(config, engine.AgentOptions{Workspace: place.Path, Mirror: mirrorFile(c.Mirror, place.Track),
+		Launcher: a.launch(), Logger: a.logger()})
 }
 
 type notices struct {

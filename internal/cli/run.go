@@ -43,7 +43,7 @@ func (a *app) dryRun(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if _, err := a.configuredAgents(ws.place, ws.config.Agents); err != nil {
+	if _, err := a.configuredAgents(ws.place, ws.config); err != nil {
 		return err
 	}
 	var foreseen []plan.ExpectedQuestion

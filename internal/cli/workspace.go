@@ -72,6 +72,7 @@ type openWorkspace struct {
 	isUnderOtherHost func() bool   // reports whether this process descends from the host of another client's server, which did not start it
 	notices          notices
 	servers          *otherServers
+	mirror           *mirror
 }
 
 // open finds the workspace, reads its configuration and prepares its log, once. The log is neither read nor created until a verb needs it.
@@ -123,7 +124,10 @@ func (a *app) open(ctx context.Context, roots mcpserver.Roots) (*openWorkspace, 
 		opened.First, main = first.presence, first.session
 	}
 	seen := presence.Open(stateDir, opened)
-	s := session.New(log, session.Options{Limits: config.Limits(), Presence: seen, Mark: mark, Main: main, Logger: a.logger()})
+	copied := a.newMirror(place, config.Mirror)
+	s := session.New(log, session.Options{Limits: config.Limits(), Presence: seen, Mark: mark, Main: main, Changed: copied.changed,
+		Logger: a.logger()})
+	copied.session = s
 	options := verbs.Options{
 		Workspace: describePlace(place), Unicode: config.Unicode, Presence: seen, Lease: config.Lease, Limits: config.Limits(),
 		Gates: func(gate string) gates.Level {
@@ -147,7 +151,7 @@ func (a *app) open(ctx context.Context, roots mcpserver.Roots) (*openWorkspace, 
 		options.Verify, options.Commands = a.verify, installed
 		options.RuleBook = ruleBook{workspace: place.Path, file: config.AgentsFile}
 	}
-	if staff, err := a.configuredAgents(place, config.Agents); err == nil && staff != nil { // the run reports the fault
+	if staff, err := a.configuredAgents(place, config); err == nil && staff != nil { // the run reports the fault
 		options.Agents = staff
 	}
 	answer := a.notices(place, config.Notify)
@@ -161,7 +165,7 @@ func (a *app) open(ctx context.Context, roots mcpserver.Roots) (*openWorkspace, 
 	})
 	beneath := func() bool { return seen.IsNested(a.ancestors, workspace.HostSession(a.getenv)) }
 	calling := sync.OnceValue(func() string { return a.sessionIn(seen) })
-	now := &openWorkspace{place, config, s, rest, seen, verbs.New(s, options), client, calling, seen.Served, beneath, answer, others}
+	now := &openWorkspace{place, config, s, rest, seen, verbs.New(s, options), client, calling, seen.Served, beneath, answer, others, copied}
 	a.ws.Store(now)
 	return now, nil
 }
@@ -186,6 +190,7 @@ func (a *app) close() error {
 	}
 	ws.notices.close(a)
 	ws.servers.close()
+	ws.mirror.close()
 	return errors.Join(failed, ws.session.Close())
 }
 

@@ -51,6 +51,7 @@ const (
 // AgentOptions configure Agents. The zero value of a field means its default.
 type AgentOptions struct {
 	Workspace string            // the agents' directory, absolute
+	Mirror    string            // planloop's own file in it, which counts as nobody's change, with slashes; "": none
 	Environ   []string          // variables as name=value; nil: those of this process
 	Launcher  *process.Launcher // nil: the zero Launcher
 	Grace     time.Duration     // time for an agent to end by itself after its report; default 60 s
@@ -289,6 +290,7 @@ func (a *Agents) addChanges(ctx context.Context, before worktree.Snapshot, hidde
 		return
 	}
 	outcome.Committed = moved
+	changed = slices.DeleteFunc(changed, func(name string) bool { return name == a.opts.Mirror })
 	for _, name := range changed[:min(len(changed), maxChanged)] {
 		outcome.Changed = append(outcome.Changed, safetext.EscapeLine(hidden.removeFrom(name)))
 	}

@@ -79,7 +79,8 @@ func TestClosingItsOutputsEndsNothing(t *testing.T) {
 func TestWhatItChanged(t *testing.T) {
 	r, _ := shellAgent(t, `git init -q; git config user.name n; git config user.email e@e; echo 1 >old; git add -A; git commit -qm m`)
 	r.do(t)
-	r.config.Command[2] = "echo 2 >old; printf x >\"$(printf 'a\\nb')\"; git add old; git commit -qm n"
+	r.options.Mirror = "PLAN.md"
+	r.config.Command[2] = "echo 2 >old; echo x >PLAN.md; printf x >\"$(printf 'a\\nb')\"; git add old; git commit -qm n"
 	out := r.do(t)
 	if strings.Join(out.Changed, "|") != `a\x0ab|old` || !out.Committed {
 		t.Errorf("%+v", out)

@@ -204,5 +204,6 @@ func (s *Session) Purge(ctx context.Context, by plan.Actor) error {
 	s.state, s.head, s.isLoaded = plan.Fold(plan.State{}, first), head, true
 	s.setMark(first.Phase)
 	s.listOpen(false)
+	s.opts.Changed()
 	return nil
 }

@@ -25,6 +25,7 @@ type Options struct {
 	Presence Presence         // nil: no actor is ever seen
 	Mark     Mark             // nil: planning mode leaves no mark outside the log
 	Main     *Session         // of the track main, whose signals concern this track too; nil: this is main
+	Changed  func()           // called after each change by this session, which it must not use; nil: not called
 	Now      func() time.Time // nil: time.Now
 	Logger   *slog.Logger     // nil: discards
 }
@@ -61,6 +62,9 @@ type Session struct {
 func New(log store.Log, opts Options) *Session {
 	if opts.Now == nil {
 		opts.Now = time.Now
+	}
+	if opts.Changed == nil {
+		opts.Changed = func() {}
 	}
 	opts.Logger = cmp.Or(opts.Logger, slog.New(slog.DiscardHandler))
 	return &Session{log: log, opts: opts, turn: make(chan struct{}, 1)}
@@ -337,6 +341,7 @@ func (s *Session) try(ctx context.Context, by plan.Actor, a plan.Action, prepare
 	s.state, s.head = after, head
 	s.setMark(record.Phase) // before the change is answered; a process killed until then is mended by the next one
 	s.snapshotIfDue()
+	s.opts.Changed()
 	return Outcome{Before: before, After: after, Events: record.Events}, nil
 }
 

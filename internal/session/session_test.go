@@ -308,6 +308,31 @@ func TestChangesAreFollowed(t *testing.T) {
 }
 
 // TestPurge begins a new history, which another session sees.
+// The owner is told of each change that the session made, and of nothing else.
+func TestOwnChangesAreReported(t *testing.T) {
+	dir, reports := t.TempDir(), 0
+	s := session.New(sqlite.New(dir, sqlite.Options{}), session.Options{Changed: func() { reports++ }})
+	defer s.Close()
+	expect := func(when string, want int) {
+		t.Helper()
+		if reports != want {
+			t.Errorf("%s: %d reports, want %d", when, reports, want)
+		}
+	}
+	do(t, s, setUp("one"))
+	expect("a change", 1)
+	if _, err := s.Do(t.Context(), alice, plan.MarkStep{Step: 9, Status: plan.Done}, nil); err == nil {
+		t.Error("not refused")
+	}
+	do(t, open(t, dir), plan.AddSteps{Steps: []plan.NewStep{{Spec: plan.Spec{Title: "two"}}}})
+	state(t, s)
+	expect("a refusal, and another's change", 1)
+	if err := s.Purge(t.Context(), plan.NewActor(plan.ChannelTerminal, "bob")); err != nil {
+		t.Error(err)
+	}
+	expect("a purge", 2)
+}
+
 func TestPurge(t *testing.T) {
 	dir := t.TempDir()
 	s, other := open(t, dir), open(t, dir)

@@ -35,6 +35,7 @@ type Config struct {
 	Lease      time.Duration
 
 	AgentsFile string // relative to the workspace, with slashes
+	Mirror     string // the same, of the copy of the plan; "": none
 
 	// Never taken from the workspace's own file; decoded when needed.
 	Agents, Servers, Model, Notify, Store Section

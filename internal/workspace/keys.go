@@ -54,6 +54,7 @@ func keys() []key {
 		number("parallel", 64, func(c *Config) *int { return &c.Parallel }),
 		{"lease", setLease, anything, false},
 		{"agents_file", setAgentsFile, anything, false},
+		{"mirror", setMirror, anything, false},
 		section("agents", func(c *Config) *Section { return &c.Agents }, true),
 		section("servers", func(c *Config) *Section { return &c.Servers }, true),
 		section("model", func(c *Config) *Section { return &c.Model }, true),
@@ -423,14 +424,26 @@ func (v value) shown() string {
 	return plan.Quote(text)
 }
 
-// setAgentsFile reads the path of a Markdown file in the workspace: planloop writes text there, which nothing may run or obey.
 func setAgentsFile(c *Config, v value) faults {
+	return setMarkdownFile(v, &c.AgentsFile, "docs/agents.md or AGENTS.md")
+}
+
+func setMirror(c *Config, v value) faults {
+	if word, _ := v.scalar(); word == "none" {
+		c.Mirror = ""
+		return nil
+	}
+	return setMarkdownFile(v, &c.Mirror, "PLAN.md, or none")
+}
+
+// setMarkdownFile reads the path of a Markdown file in the workspace: planloop writes text there, which nothing may run or obey.
+func setMarkdownFile(v value, into *string, example string) faults {
 	name, _ := v.scalar()
 	if len(name) > plan.MaxPath || !safetext.PrintableLine(name) || strings.Contains(name, ":") ||
 		plan.PathProblem(name) != plan.PathOK || !tree.Markdown(name) {
-		return v.refuse("is "+v.shown(), "give the path of a Markdown file inside the workspace, such as docs/agents.md or AGENTS.md")
+		return v.refuse("is "+v.shown(), "give the path of a Markdown file inside the workspace, such as "+example)
 	}
-	c.AgentsFile = path.Clean(name)
+	*into = path.Clean(name)
 	return nil
 }
 

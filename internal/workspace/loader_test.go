@@ -113,6 +113,7 @@ max_replans: 7
 parallel: 1
 lease: 1h30m
 agents_file: AGENTS.md
+mirror: docs/PLAN.md
 `
 
 func TestEveryKeyFromTheUsersLayers(t *testing.T) {
@@ -124,12 +125,14 @@ func TestEveryKeyFromTheUsersLayers(t *testing.T) {
 			HooksRequired: true, ReadOnlyTools: []string{"mcp__docs__search_*", "mcp__github__get_issue"},
 			ReadOnlyCommands: []string{"kubectl get *", "docker ps"},
 			RemindersOff:     true, MaxReplans: 7, Parallel: 1, Lease: 90 * time.Minute, AgentsFile: "AGENTS.md",
+			Mirror: "docs/PLAN.md",
 		}
 	})
 	texts := map[string]string{
 		"toolsets": "workspace, planning", "strategy": "plan_act_reflect", "gates": "paths=off, titles = error",
 		"text": "unicode", "completion": " evidence ", "approval": "person", "approval_timeout": "0", "gathering_timeout": "2h",
 		"hooks": "required", "reminders": "off", "max_replans": "7", "parallel": "1", "lease": "1h30m", "agents_file": "./AGENTS.md",
+		"mirror": "docs/PLAN.md",
 	}
 	env := map[string]string{}
 	for key, text := range texts {
@@ -180,10 +183,14 @@ func TestWhatAWorkspaceFileMayDo(t *testing.T) {
 		change          func(*workspace.Config)
 	}{
 		{name: "choose",
-			own: "strategy: plan_act_reflect\ntext: unicode\nmax_replans: 9\nparallel: 9\nlease: 1m\nagents_file: sub/AGENTS.md",
+			own: "strategy: plan_act_reflect\ntext: unicode\nmax_replans: 9\nparallel: 9\nlease: 1m\nagents_file: sub/AGENTS.md\nmirror: PLAN.md",
 			change: func(c *workspace.Config) {
 				c.Strategy, c.Unicode, c.MaxReplans, c.Parallel, c.Lease, c.AgentsFile = "plan_act_reflect", true, 9, 9, time.Minute,
 					"sub/AGENTS.md"
+				c.Mirror = "PLAN.md"
+			}},
+		{name: "choose none against the user", user: "mirror: PLAN.md", own: "mirror: none",
+			change: func(*workspace.Config) {
 			}},
 		{name: "take toolsets away", own: "toolsets: [loop]",
 			change: func(c *workspace.Config) { c.Toolsets = []workspace.Toolset{"loop"} }},
@@ -297,7 +304,7 @@ func TestOnlyTheUsersFileLoosens(t *testing.T) {
 		"model":              {{"{command: [a]}", "{command: [b]}", ""}, {"", "{command: [b]}", ""}},
 		"notify":             {{"{webhook: a}", "{command: [b]}", ""}, {"", "{command: [b]}", ""}},
 	}
-	free := []string{"toolsets", "strategy", "text", "max_replans", "parallel", "lease", "agents_file",
+	free := []string{"toolsets", "strategy", "text", "max_replans", "parallel", "lease", "agents_file", "mirror",
 		"reminders", "store"} // features and how work is done
 	for _, key := range workspace.Keys() {
 		if _, ok := restricting[key]; !ok && !slices.Contains(free, key) {
@@ -447,6 +454,10 @@ func TestWrongWordsOfAFileAreWarnings(t *testing.T) {
 		{"agents file on a drive", "agents_file: 'C:x.md'", 1, []string{"agents_file"}},
 		{"agents file with backslashes", `agents_file: '..\x.md'`, 1, []string{"agents_file"}},
 		{"agents file that runs", "agents_file: .git/hooks/pre-commit", 1, []string{"agents_file", "Markdown"}},
+		{"mirror outside", "mirror: ../PLAN.md", 1, []string{"mirror", "inside the workspace, such as PLAN.md, or none"}},
+		{"mirror that runs", "mirror: Makefile", 1, []string{"mirror", "Markdown"}},
+		{"mirror in .git", "mirror: .git/PLAN.md", 1, []string{"mirror"}},
+		{"a list of mirrors", "mirror: [PLAN.md]", 1, []string{"mirror", "a list"}},
 		{"agents file in .git", "agents_file: .GIT/x.md", 1, []string{"agents_file"}},
 		{"agents file without a name", "agents_file: docs/.md", 1, []string{"agents_file"}},
 		{"agents file with an escape", "agents_file: \"a\\x1b.md\"", 1, []string{"agents_file"}},
