@@ -23,8 +23,8 @@ import (
 	"github.com/planloop/planloop/resources"
 )
 
-// mirror keeps a copy of a track's plan in the workspace, for readers of the repository. Each process writes the file after its own changes;
-// no process reads a plan from it. One goroutine writes, while changes are due; close waits for it.
+// mirror keeps a copy of a track's plan in the workspace, for readers of the repository. Each process writes the file after its own
+// changes, and none reads a plan from it. One goroutine writes, while changes are due; close waits for it.
 type mirror struct {
 	app     *app
 	place   workspace.Workspace

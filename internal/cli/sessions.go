@@ -64,6 +64,17 @@ func (t tracks) Open(ctx context.Context) ([]verbs.TrackView, error) {
 	return open, err
 }
 
+func (t tracks) Others(ctx context.Context) (plans []verbs.TrackPlan, err error) {
+	if !t.place.HasTracks() {
+		return nil, nil
+	}
+	others, err := t.app.otherTracks(ctx, t.place)
+	for _, other := range others {
+		plans = append(plans, verbs.TrackPlan{Track: other.place.TrackName(), Plan: other.state.Plan})
+	}
+	return plans, err
+}
+
 func (t tracks) Join(ctx context.Context, name string, create bool) (*verbs.Service, error) {
 	place := t.place.On(name)
 	if err := workspace.CheckTrackName("track", name); err != nil {

@@ -119,6 +119,9 @@ func (a *app) statusForPerson(ctx context.Context, reply verbs.StatusReply) erro
 	for _, other := range others {
 		tell("Other track ", other.line())
 	}
+	for _, shared := range reply.Shared {
+		tell("Warning: ", shared)
+	}
 	if reply.Now.Reason == verbs.SyncInstructions && !ws.presence.HasServed() { // else agents get the rules over MCP
 		tell("", reply.Now.Message+" Update it: planloop sync")
 	}

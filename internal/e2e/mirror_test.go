@@ -50,7 +50,8 @@ func TestManyProcessesMirrorOnePlan(t *testing.T) {
 		writing.Go(func() {
 			for n := range 20 {
 				title := fmt.Sprintf("Step %d of server %d", n, i)
-				if got, err := h.tool("planning_add_step", arguments{"steps": []arguments{{"title": title}}}); (err != nil || got.refused) && i > 0 {
+				got, err := h.tool("planning_add_step", arguments{"steps": []arguments{{"title": title}}})
+				if (err != nil || got.refused) && i > 0 {
 					t.Errorf("%v %s", err, got.text)
 				}
 				if i == 0 && n == 10 {

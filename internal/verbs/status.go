@@ -189,7 +189,7 @@ func (s *Service) status(ctx context.Context, state plan.State, c Caller, in Sta
 		Now:           StatusNow{Reason: next.Reason, AgentInstructions: agentInstructions(next, rules, c), Message: next.message},
 		Revision:      state.Revision,
 		Session:       sessionView(state, next),
-		WorkspaceInfo: WorkspaceInfo{s.opts.Workspace, s.opts.Doubt, s.besideOwner(c, state), nil},
+		WorkspaceInfo: WorkspaceInfo{s.opts.Workspace, s.opts.Doubt, s.besideOwner(c, state), nil, s.sharedFiles(ctx, state, c)},
 		Heartbeat:     next.heartbeat(state, c),
 		brief:         c.brief(),
 	}
@@ -540,6 +540,7 @@ type WorkspaceInfo struct {
 
 	Beside string   `json:"beside,omitempty" jsonschema:"-"`      // whose plan it is, for a session on no track
 	Tracks []string `json:"open_tracks,omitempty" jsonschema:"-"` // for a session that must choose one
+	Shared []string `json:"shared_files,omitempty" jsonschema:"-"`
 }
 
 // whereTokens is the token limit of the workspace's path for a model.
@@ -569,5 +570,9 @@ func (w WorkspaceInfo) lines() string {
 	for _, track := range w.Tracks {
 		text += "\nPlan on track " + safetext.EscapeLine(track)
 	}
-	return text + prefixed("\n", safetext.EscapeLine(w.Beside))
+	text += prefixed("\n", safetext.EscapeLine(w.Beside))
+	for _, shared := range w.Shared {
+		text += "\nWarning: " + safetext.EscapeLine(shared)
+	}
+	return text
 }

@@ -20,6 +20,8 @@ type Tracks interface {
 	HasChosen(c Caller) bool
 	// Open returns the open tracks, main first.
 	Open(ctx context.Context) ([]TrackView, error)
+	// Others returns the current plans of the other open tracks.
+	Others(ctx context.Context) ([]TrackPlan, error)
 	// Join returns the service of the track of that name. If create is set, a track that does not exist is begun.
 	Join(ctx context.Context, name string, create bool) (*Service, error)
 	// HeldBy returns the track whose planning mode holds the caller wherever it calls, "" if none does.

@@ -183,7 +183,8 @@ func TestWhatAWorkspaceFileMayDo(t *testing.T) {
 		change          func(*workspace.Config)
 	}{
 		{name: "choose",
-			own: "strategy: plan_act_reflect\ntext: unicode\nmax_replans: 9\nparallel: 9\nlease: 1m\nagents_file: sub/AGENTS.md\nmirror: PLAN.md",
+			own: "strategy: plan_act_reflect\ntext: unicode\nmax_replans: 9\nparallel: 9\nlease: 1m\nagents_file: sub/AGENTS.md\n" +
+				"mirror: PLAN.md",
 			change: func(c *workspace.Config) {
 				c.Strategy, c.Unicode, c.MaxReplans, c.Parallel, c.Lease, c.AgentsFile = "plan_act_reflect", true, 9, 9, time.Minute,
 					"sub/AGENTS.md"
