@@ -52,7 +52,7 @@ func (a *app) findHosts() (found presence.Hosts) {
 		found = presence.FindHosts(home)
 	}
 	if ws := a.ws.Load(); ws != nil {
-		found.Elsewhere = found.Elsewhere || engine.AgentRunsElsewhere(ws.place.TrackDirs())
+		found.Elsewhere = found.Elsewhere || engine.AgentRunsElsewhere(ws.place.OpenDirs())
 	}
 	return found
 }
@@ -121,7 +121,7 @@ func (a *app) stepAgent() (engine.Worker, bool) {
 // stepAgentIn is stepAgent for a workspace that is not open.
 func (a *app) stepAgentIn(place workspace.Workspace) (engine.Worker, bool) {
 	_, inherited := a.inherited(engine.EnvRun)
-	return engine.FindWorker(place.TrackDirs(), cmp.Or(a.getenv(engine.EnvRun), inherited), a.ancestors)
+	return engine.FindWorker(place.OpenDirs(), cmp.Or(a.getenv(engine.EnvRun), inherited), a.ancestors)
 }
 
 func (a *app) stepAgentActor(via plan.Channel) (plan.Actor, bool) {

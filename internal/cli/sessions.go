@@ -33,6 +33,9 @@ func (t tracks) Begin(ctx context.Context, objective string) (*verbs.Service, fu
 		return nil, nil, plan.Refuse(plan.Conflict, "", "track "+t.Name()+" has another session's unfinished plan",
 			"name no track, so that this plan gets one of its own, or finish or clear the other plan")
 	}
+	if err := t.app.refuseMoreTracks(ctx, t.place); err != nil {
+		return nil, nil, err
+	}
 	place, err := t.place.BeginTrack(objective)
 	if err != nil {
 		return nil, nil, err
@@ -83,7 +86,10 @@ func (t tracks) Join(ctx context.Context, name string, create bool) (*verbs.Serv
 	if place.Track != "" && !hasLog(place) && !create {
 		return nil, plan.Refuse(plan.NotFound, "/track", "track "+plan.Quote(name)+" does not exist", "leave out track to see the others")
 	}
-	if create {
+	if create && place.Track != "" && !hasLog(place) {
+		if err := t.app.refuseMoreTracks(ctx, t.place); err != nil {
+			return nil, err
+		}
 		if err := place.MakeTrack(); err != nil && !errors.Is(err, fs.ErrExist) {
 			return nil, err
 		}

@@ -2,12 +2,19 @@ package cli
 
 import (
 	"context"
+	"fmt"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/planloop/planloop/internal/presence"
 	"github.com/planloop/planloop/internal/store/sqlite"
 	"github.com/planloop/planloop/internal/workspace"
+	"github.com/planloop/planloop/plan"
 )
+
+// maxOpenTracks is how many tracks besides main may be in use at once.
+const maxOpenTracks = 100
 
 // idleAfter is how long a track counts as in use after its last sign of life.
 const idleAfter = 7 * 24 * time.Hour
@@ -30,6 +37,32 @@ func overviewOf(place workspace.Workspace) trackOverview {
 
 // isIdle reports whether the track had no sign of life for a week.
 func (t trackOverview) isIdle() bool { return time.Since(t.lastActivity) > idleAfter }
+
+// refuseMoreTracks refuses another track while too many are in use.
+func (a *app) refuseMoreTracks(ctx context.Context, place workspace.Workspace) error {
+	open, err := a.openOverviews(ctx, place)
+	var used []string
+	for _, track := range open {
+		if track.place.Track != "" && !track.isIdle() {
+			used = append(used, track.place.Track)
+		}
+	}
+	if err != nil || len(used) < maxOpenTracks {
+		return err
+	}
+	return plan.Refuse(plan.Conflict, "", "no further track can begin: "+strconv.Itoa(len(used))+" are open ("+boundedList(used)+")",
+		"ask the user to close tracks that nobody works on: planloop plan close NAME")
+}
+
+// boundedList joins a few of the names.
+func boundedList(names []string) string {
+	const shown = 10
+	list := strings.Join(names[:min(len(names), shown)], ", ")
+	if more := len(names) - shown; more > 0 {
+		list += fmt.Sprintf(" and %d more", more)
+	}
+	return list
+}
 
 // openOverviews returns the open tracks of a workspace, main first. It opens a log only if nothing else says whether its track is open.
 func (a *app) openOverviews(ctx context.Context, place workspace.Workspace) (open []trackOverview, err error) {

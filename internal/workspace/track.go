@@ -76,7 +76,8 @@ func (w Workspace) HasTracks() bool {
 	return err == nil
 }
 
-// OpenTracks returns main and the other tracks that may be open, by name. Unlike Tracks it takes no longer with many closed tracks.
+// OpenTracks returns main and the other tracks that may be open, by name: only these have planning mode and running steps. Unlike Tracks
+// it takes no longer with many closed tracks.
 func (w Workspace) OpenTracks() []Workspace { return w.tracksIn(openName) }
 
 // ListOpen adds the track to those that OpenTracks returns, or removes it.
@@ -148,12 +149,12 @@ func (w Workspace) MakeTrack() error {
 	return os.Mkdir(w.StateDir, safefile.FolderMode)
 }
 
-// TrackDirs returns the state folders of all tracks, none without a workspace.
-func (w Workspace) TrackDirs() (dirs []string) {
+// OpenDirs returns the state folders of OpenTracks, none without a workspace.
+func (w Workspace) OpenDirs() (dirs []string) {
 	if w.StateDir == "" {
 		return nil
 	}
-	for _, track := range w.Tracks() {
+	for _, track := range w.OpenTracks() {
 		dirs = append(dirs, track.StateDir)
 	}
 	return dirs

@@ -100,6 +100,9 @@ func TestTracksAreFound(t *testing.T) {
 	if err := main.WriteMarker(main.SharedDir()); err != nil {
 		t.Fatal(err)
 	}
+	if err := track.ListOpen(true); err != nil {
+		t.Fatal(err)
+	}
 	if track.SharedDir() != main.StateDir || track.StateHome() != main.StateHome() || track.On("main") != main {
 		t.Errorf("%+v is not a track of %+v", track, main)
 	}

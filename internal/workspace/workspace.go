@@ -249,7 +249,7 @@ func realPath(path string, links int) string {
 	return realPath(filepath.Join(parent, to), links-1)
 }
 
-// States returns the state folders of all tracks of all workspaces, as far as they are known; see FindOverlaps.
+// States returns the state folders of the open tracks of all workspaces, as far as they are known; see FindOverlaps.
 func (in Lookup) States() []string {
 	in = in.withDefaults()
 	var states []string
@@ -258,9 +258,7 @@ func (in Lookup) States() []string {
 		for _, entry := range entries {
 			state := filepath.Join(home, entry.Name())
 			if found, ok := LookUpState(state); ok {
-				for _, track := range found.Tracks() {
-					states = append(states, track.StateDir)
-				}
+				states = append(states, found.OpenDirs()...)
 			}
 		}
 	}
