@@ -237,7 +237,8 @@ func (c completion) CompletePromptArgument(ctx context.Context, _ string, argume
 	return c.CompleteResourceArgument(ctx, "", argument, within)
 }
 
-// CompleteResourceArgument completes step and plan ids, and names of open tracks. It returns the values that start with the argument, ignoring case.
+// CompleteResourceArgument completes step and plan ids, and names of open tracks. It returns the values that start with the argument,
+// ignoring case.
 func (c completion) CompleteResourceArgument(ctx context.Context, _ string, argument mcp.CompleteArgument,
 	_ mcp.CompleteContext) (*mcp.Completion, error) {
 	service, state, err := c.s.state(ctx)

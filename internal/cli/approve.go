@@ -19,7 +19,7 @@ import (
 
 func newApproveCommand(a *app) *cobra.Command {
 	var comment, args string
-	cmd := newCommand("approve", "[STEP]", atMostOne("a step"), a.onWaitingTrack(func(cmd *cobra.Command, steps []string) error {
+	cmd := newCommand("approve", "[STEP]", atMostOne("a step"), func(cmd *cobra.Command, steps []string) error {
 		_, state, err := a.state(cmd.Context())
 		if err != nil {
 			return err
@@ -35,7 +35,7 @@ func newApproveCommand(a *app) *cobra.Command {
 			return a.approveStep(cmd.Context(), id, args, comment)
 		}
 		return a.approve(cmd.Context(), requestOf(state), comment)
-	}))
+	})
 	cmd.ValidArgsFunction = firstArgument(a.completeAsking)
 	cmd.Flags().StringVarP(&comment, "comment", "m", "", "`TEXT` for the agent")
 	cmd.Flags().StringVar(&args, "args", "", "run the step with the arguments `JSON`")
@@ -43,7 +43,7 @@ func newApproveCommand(a *app) *cobra.Command {
 }
 
 func newRejectCommand(a *app) *cobra.Command {
-	cmd := newCommand("reject", "[STEP] [REASON...]", cobra.ArbitraryArgs, a.onWaitingTrack(func(cmd *cobra.Command, args []string) error {
+	cmd := newCommand("reject", "[STEP] [REASON...]", cobra.ArbitraryArgs, func(cmd *cobra.Command, args []string) error {
 		_, state, err := a.state(cmd.Context())
 		if err != nil {
 			return err
@@ -54,7 +54,7 @@ func newRejectCommand(a *app) *cobra.Command {
 		}
 		deny := constant(verbs.StepAnswer{Step: id, Choice: plan.Deny, Text: strings.Join(reason, " ")})
 		return runAsPerson(a, "deciding on a step", (*verbs.Service).AnswerStep, deny, verbs.StepAnswerReply.Text)(cmd, args)
-	}))
+	})
 	cmd.ValidArgsFunction = firstArgument(a.completeAsking)
 	return cmd
 }

@@ -128,9 +128,9 @@ func (w environment) screen() terminal.Screen {
 func newRootCommand(a *app) *cobra.Command {
 	root := newCommand("planloop", "", cobra.ArbitraryArgs, a.runWithoutCommand)
 	root.Version, root.SilenceErrors, root.SilenceUsage = version(), true, true
-	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
+	root.PersistentPreRunE = func(cmd *cobra.Command, args []string) error {
 		a.isParsed = true
-		return cmp.Or(a.checkAgentName(), a.refuseInsideModel(cmd), a.refuseOutsideStep(cmd))
+		return cmp.Or(a.checkAgentName(), a.refuseInsideModel(cmd), a.refuseOutsideStep(cmd), a.chooseTrack(cmd, args))
 	}
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		if invalid, ok := errors.AsType[*pflag.InvalidValueError](err); ok && invalid.GetFlag().Value.Type() == "duration" {
@@ -150,6 +150,7 @@ func newRootCommand(a *app) *cobra.Command {
 	flags.BoolVar(&a.flags.json, "json", false, "print JSON")
 	flags.BoolVar(&a.flags.ephemeral, "ephemeral", false, "keep the plan in memory only, while this process runs")
 	flags.BoolVarP(&a.flags.verbose, "verbose", "v", false, "log more to standard error")
+	complete(root, "track", a.completeTracks)
 	complete(root, "workspace", cobra.FixedCompletions(nil, cobra.ShellCompDirectiveFilterDirs))
 	addGroup(root, "The plan:", newShowCommand(a), newStepCommand(a), newTemplateCommand(a),
 		a.replacing(newCommand("clear", "", noArguments, runVerb(a, (*verbs.Service).ClearPlan, constant(verbs.ClearPlan{})))),
@@ -160,12 +161,12 @@ func newRootCommand(a *app) *cobra.Command {
 	addGroup(root, "Running the plan:", newRunCommand(a), newPauseCommand(a))
 	addGroup(root, "Planning mode:", newPlanCommand(a), newObjectCommand(a, "submit", (*verbs.Service).SubmitPlan),
 		newReviewCommand(a), newApproveCommand(a), newRejectCommand(a),
-		newCommand("edit", "COMMENT...", atLeastOne("a comment with the requested changes"), a.onWaitingTrack(a.decideNow(plan.Returned))),
+		newCommand("edit", "COMMENT...", atLeastOne("a comment with the requested changes"), a.decideNow(plan.Returned)),
 		newAnswerCommand(a), newCommentCommand(a), newReplyCommand(a))
 	addGroup(root, "Other programs:", newServeCommand(a), newCommand("servers", "", noArguments, a.servers), newHookCommand(a),
 		newExportCommand(a), a.replacing(newImportCommand(a)))
 	addGroup(root, "Care:", newInitCommand(a), newHostsCommand(a), newDoctorCommand(a),
-		newCommand("purge", "", noArguments, a.purge), newCommand("version", "", noArguments, a.printVersion))
+		newPurgeCommand(a), newCommand("version", "", noArguments, a.printVersion))
 	root.AddCommand(completed(newCommand("configuration", "", nil, nil), withGates)) // a topic
 	a.addStandardCommands(root)
 	return root

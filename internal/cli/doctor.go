@@ -27,7 +27,7 @@ import (
 )
 
 func newDoctorCommand(a *app) *cobra.Command {
-	var repair bool
+	var repair, all bool
 	var restore string
 	cmd := newCommand("doctor", "", noArguments, func(cmd *cobra.Command, _ []string) error {
 		if cmd.Flags().Changed("restore") && restore == "" {
@@ -36,9 +36,13 @@ func newDoctorCommand(a *app) *cobra.Command {
 		if repair && restore != "" {
 			return usageError{errors.New("--repair and --restore undo each other; give one of them")}
 		}
-		return a.doctor(cmd.Context(), repair, restore)
+		if all && !repair {
+			return usageError{errors.New("--all repairs every track's log; give it with --repair")}
+		}
+		return a.doctor(cmd.Context(), repair, all, restore)
 	})
 	cmd.Flags().BoolVar(&repair, "repair", false, "make a new log from the intact part of a damaged one")
+	cmd.Flags().BoolVar(&all, allTracks, false, "with --repair: the log of every track")
 	cmd.Flags().StringVar(&restore, "restore", "", "put back the files that a repair kept in `FOLDER`")
 	return cmd
 }
@@ -58,6 +62,7 @@ type diagnosis struct {
 	Problems      []sqlite.Problem `json:"problems"`
 	Removed       int              `json:"values_removed,omitempty"` // unused values of steps
 	Repair        *repairDone      `json:"repair,omitempty"`
+	Tracks        []trackLog       `json:"tracks,omitempty"` // besides the examined one
 	Advice        string           `json:"advice"`
 }
 
@@ -72,7 +77,16 @@ type repairDone struct {
 
 var errReported = errors.New("reported already") // the output has reported the error
 
-func (a *app) doctor(ctx context.Context, repair bool, restore string) error {
+// trackLog is what doctor found in the log of another track.
+type trackLog struct {
+	Track    string           `json:"track"`
+	Status   string           `json:"status"`
+	Revision plan.Revision    `json:"revision"`
+	Problems []sqlite.Problem `json:"problems"`
+	Repair   *repairDone      `json:"repair,omitempty"`
+}
+
+func (a *app) doctor(ctx context.Context, repair, all bool, restore string) error {
 	a.noWarnings = true // the report contains the warnings
 	place, err := a.find(ctx, nil)
 	if err != nil {
@@ -93,13 +107,34 @@ func (a *app) doctor(ctx context.Context, repair bool, restore string) error {
 	} else {
 		d.examine(ctx, a, place)
 	}
+	if all || !repair && restore == "" && !a.namesTrack() {
+		d.otherLogs(ctx, place, all)
+	}
 	if err := a.printDiagnosis(d); err != nil {
 		return err
 	}
-	if d.Status == "damaged" || d.Status == "newer" || d.Status == "unexamined" {
+	if isUnsound(d.Status) || slices.ContainsFunc(d.Tracks, func(t trackLog) bool { return isUnsound(t.Status) }) {
 		return errReported
 	}
 	return nil
+}
+
+func isUnsound(status string) bool {
+	return slices.Contains([]string{"damaged", "newer", "unexamined"}, status)
+}
+
+// otherLogs examines the logs of the other tracks, after repairing them if asked to.
+func (d *diagnosis) otherLogs(ctx context.Context, place workspace.Workspace, repair bool) {
+	for _, track := range place.Tracks() {
+		if track.Track == place.Track {
+			continue
+		}
+		one := diagnosis{StateDir: track.StateDir}
+		if fault := one.log(ctx, track.StateDir, repair, ""); fault != nil {
+			one.Status, one.Problems = "unexamined", []sqlite.Problem{{File: track.StateDir, Text: fault.Error()}}
+		}
+		d.Tracks = append(d.Tracks, trackLog{track.TrackName(), one.Status, one.Revision, one.Problems, one.Repair})
+	}
 }
 
 // examine checks everything and repairs nothing. A log that cannot be read in time is not judged.
@@ -301,10 +336,29 @@ func (a *app) printDiagnosis(d diagnosis) error {
 	if d.Advice != "" {
 		row("fix", d.Advice, s.Bold)
 	}
+	sound := 0
+	for _, t := range d.Tracks {
+		if len(t.Problems) == 0 && !isUnsound(t.Status) && (t.Repair == nil || t.Repair.Kept == "") {
+			sound++
+			continue
+		}
+		row("track", t.Track+": "+diagnosis{Status: t.Status, Revision: t.Revision}.verdict(), s.Wrong)
+		for _, p := range t.Problems {
+			row("problem", p.Text, s.Wrong)
+		}
+		if t.Repair != nil {
+			row("repair", t.Repair.text(), s.Good)
+		} else if t.Status == "damaged" {
+			row("fix", "planloop --track "+t.Track+" doctor --repair", s.Bold)
+		}
+	}
+	if sound > 0 {
+		row("tracks", plan.Pluralize(sound, "further log")+" without a problem", s.Good)
+	}
 	return a.printLines(lines)
 }
 
-func (d *diagnosis) verdict() string {
+func (d diagnosis) verdict() string {
 	changes := plan.Pluralize(int(d.Revision), "change")
 	return cmp.Or(map[string]string{"empty": "no log yet", "newer": "written by a newer planloop",
 		"unexamined": "could not be checked completely", "damaged": "damaged; " + changes + " from the beginning are readable",

@@ -24,7 +24,13 @@ type exportOptions struct {
 
 func newExportCommand(a *app) *cobra.Command {
 	var o exportOptions
-	cmd := newCommand("export", "", noArguments, func(cmd *cobra.Command, _ []string) error { return a.export(cmd.Context(), o) })
+	var all bool
+	cmd := newCommand("export", "", noArguments, func(cmd *cobra.Command, _ []string) error {
+		if all {
+			return a.exportAll(cmd.Context(), o)
+		}
+		return a.export(cmd.Context(), o)
+	})
 	flags := cmd.Flags()
 	flags.StringVarP(&o.format, "format", "f", "", "write as `FORMAT`: "+strings.Join(exchange.JSON.Values(), ", ")+
 		" (default: by the file's extension, else json)")
@@ -32,6 +38,7 @@ func newExportCommand(a *app) *cobra.Command {
 	flags.BoolVar(&o.draft, "draft", false, "export the waiting plan")
 	flags.StringVarP(&o.file, "output", "o", "", "write to `FILE` instead of standard output")
 	flags.StringVar(&o.dir, "dir", "", "write rawko's files with all versions to the workspace folder `DIR`")
+	flags.BoolVar(&all, allTracks, false, "write each track's plan to a file in the folder that --output names")
 	complete(cmd, "format", words(exchange.JSON))
 	complete(cmd, "plan", a.completePlans)
 	return cmd
@@ -115,6 +122,39 @@ func (a *app) export(ctx context.Context, o exportOptions) error {
 	a.note(notes...)
 	_, err = fmt.Fprintf(a.err, "Wrote %s.\n", safetext.EscapeLine(o.file))
 	return err
+}
+
+// exportAll writes a file for each track with a plan.
+func (a *app) exportAll(ctx context.Context, o exportOptions) error {
+	if o.file == "" || o.file == "-" || o.dir != "" || o.plan != "" || o.draft {
+		return usageError{errors.New("--all writes several files; give their folder with --output, and leave out --dir, --plan " +
+			"and --draft")}
+	}
+	ws, err := a.open(ctx, nil)
+	if err == nil {
+		err = a.refuseWhilePlanning(ctx, ws, "no file may be written", o.file)
+	}
+	if err == nil {
+		err = os.MkdirAll(o.file, 0o755)
+	}
+	for _, track := range ws.place.Tracks() {
+		if err != nil {
+			return err
+		}
+		inner, each := a.within(track), o
+		each.format = string(formatOf(o.format, ""))
+		each.file = filepath.Join(o.file, track.TrackName()+exchange.Named(each.format).Extension())
+		if err = inner.export(ctx, each); isNotFound(err) {
+			err = nil // no plan
+		}
+		err = cmp.Or(err, inner.close())
+	}
+	return err
+}
+
+func isNotFound(err error) bool {
+	refused, is := errors.AsType[*plan.ValidationError](err)
+	return is && refused.Kind == plan.NotFound
 }
 
 func formatOf(name, file string) exchange.Format {

@@ -368,7 +368,12 @@ func (h hookReports) Agents() []verbs.ActiveAgent {
 		}
 		work.Elsewhere = h.otherTrack(one.Sessions)
 		host, _ := hosts.OfClient(cmp.Or(one.Sign.Host, one.Client))
-		work.Title, work.Settings = host.Title, func() verbs.HookSettings { return h.app.hookSettings(h.place, host.Name) }
+		work.Title, work.Settings = host.Title, func() verbs.HookSettings {
+			if work.Elsewhere != "" {
+				return verbs.HookSettings{Fix: "planloop plan start --all, which holds the sessions of all tracks"}
+			}
+			return h.app.hookSettings(h.place, host.Name)
+		}
 		all = append(all, work)
 	}
 	return all

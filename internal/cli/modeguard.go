@@ -77,7 +77,7 @@ func (a *app) isHeldIn(ctx context.Context, ws *openWorkspace) (bool, error) {
 	}
 	if on == "" {
 		restricting, err := a.restrictingTracks(ctx, ws.place)
-		return len(restricting) > 0, err
+		return slices.ContainsFunc(restricting, func(t restrictingTrack) bool { return !t.isIdle }), err
 	}
 	by, err := a.holder(ctx, ws.place, ws.presence, session)
 	return by != nil, err
@@ -86,7 +86,8 @@ func (a *app) isHeldIn(ctx context.Context, ws *openWorkspace) (bool, error) {
 // restrictingTrack is a track whose planning mode is on.
 type restrictingTrack struct {
 	workspace.Workspace
-	mode plan.Mode
+	mode   plan.Mode
+	isIdle bool // it holds only its own sessions
 }
 
 // restrictingTracks returns the tracks of the workspace whose planning mode is on, according to the marks beside the logs. A mark is
@@ -98,15 +99,16 @@ func (a *app) restrictingTracks(ctx context.Context, place workspace.Workspace) 
 			return nil, fmt.Errorf("read the phase of track %s: %w", track.TrackName(), err)
 		}
 		if phase.IsRestricted() {
-			all = append(all, restrictingTrack{track, mode})
+			all = append(all, restrictingTrack{track, mode, overviewOf(track).isIdle()})
 		}
 	}
 	return all, nil
 }
 
-// holder returns the track whose planning mode holds a session wherever it calls, nil if none does: its own, one of a session whose host
-// is above this process, since a child must not escape, or main's for all.
-func (a *app) holder(ctx context.Context, place workspace.Workspace, seen *presence.Registry, session string) (*workspace.Workspace, error) {
+// holder returns the track whose planning mode holds a session wherever it calls, nil if none does: its own, that of a session above
+// this process, since a child must not escape, main's for all, or a person's for a session on no track yet.
+func (a *app) holder(ctx context.Context, place workspace.Workspace, seen *presence.Registry,
+	session string) (*workspace.Workspace, error) {
 	restricting, err := a.restrictingTracks(ctx, place)
 	if err != nil || len(restricting) == 0 {
 		return nil, err
@@ -114,7 +116,7 @@ func (a *app) holder(ctx context.Context, place workspace.Workspace, seen *prese
 	own, above := seen.Bound(session).Track, a.sessionsAbove(seen)
 	for _, track := range restricting {
 		holds := func(s string) bool { on := seen.Bound(s).Track; return on == "" || on == track.TrackName() }
-		if track.mode.All || own == track.TrackName() || own == "" && track.mode.ByPerson || slices.ContainsFunc(above, holds) {
+		if track.mode.All || own == track.TrackName() || own == "" && track.mode.ByPerson && !track.isIdle || slices.ContainsFunc(above, holds) {
 			return &track.Workspace, nil
 		}
 	}

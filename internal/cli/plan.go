@@ -42,6 +42,8 @@ func newPlanCommand(a *app) *cobra.Command {
 		newCommand("plan cancel", "", noArguments, runAsPerson(a, "cancelling planning mode", cancel, joinedText, cancelled)),
 		newCommand("plan allows", "-- 'COMMAND'", exactly(1, "one command in quotes"), a.allows),
 		newCommand("plan list", "", noArguments, a.listPlans), newPlanDiffCommand(a), a.replacing(newPlanRestoreCommand(a)),
+		withTracks(a, newCommand("plan switch", "NAME", exactly(1, "the name of a track"), a.switchTrack)),
+		a.replacing(withTracks(a, newCommand("plan close", "NAME", exactly(1, "the name of a track"), a.closeTrack))),
 	)
 	return cmd
 }
@@ -55,6 +57,11 @@ func newPlanStartCommand(a *app) *cobra.Command {
 		return a.enterModeFor(cmd, verbs.PlanFor{Task: strings.Join(args, " "), All: all})
 	})
 	cmd.Flags().BoolVar(&all, "all", false, "hold the sessions of all tracks, on the track main")
+	return cmd
+}
+
+func withTracks(a *app, cmd *cobra.Command) *cobra.Command {
+	cmd.ValidArgsFunction = firstArgument(a.completeTracks)
 	return cmd
 }
 
@@ -164,6 +171,10 @@ func (a *app) listPlans(cmd *cobra.Command, _ []string) error {
 	others, err := a.otherTracks(cmd.Context(), ws.place)
 	for _, other := range others {
 		lines = append(lines, a.screen().Hang("Other track ", a.screen().Plain, safetext.EscapeLine(other.line()))...)
+	}
+	if closed := a.closedTracks(ws.place, others); len(closed) > 0 {
+		text := boundedList(closed) + "; planloop --track NAME plan list"
+		lines = append(lines, a.screen().Hang("Closed tracks: ", a.screen().Plain, text)...)
 	}
 	return cmp.Or(a.printLines(lines), err)
 }

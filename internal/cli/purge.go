@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -11,13 +12,20 @@ import (
 	"github.com/planloop/planloop/internal/safetext"
 	"github.com/planloop/planloop/internal/session"
 	"github.com/planloop/planloop/internal/terminal"
+	"github.com/planloop/planloop/internal/workspace"
 	"github.com/planloop/planloop/plan"
 )
 
 const purgeWord = "purge"
 
-func (a *app) purge(cmd *cobra.Command, _ []string) error {
-	ctx := cmd.Context()
+func newPurgeCommand(a *app) *cobra.Command {
+	var all bool
+	cmd := newCommand("purge", "", noArguments, func(cmd *cobra.Command, _ []string) error { return a.purge(cmd.Context(), all) })
+	cmd.Flags().BoolVar(&all, allTracks, false, "delete every track, main too")
+	return cmd
+}
+
+func (a *app) purge(ctx context.Context, all bool) error {
 	if a.flags.json || !a.inIsTerminal || !a.outIsTerminal {
 		return plan.Refuse(plan.Conflict, "", "only a person at a terminal may delete the history",
 			"run `planloop purge` in a terminal, without --json")
@@ -25,19 +33,26 @@ func (a *app) purge(cmd *cobra.Command, _ []string) error {
 	if err := a.requirePerson("deleting the history"); err != nil {
 		return err
 	}
-	ws, state, err := a.state(ctx)
+	ws, err := a.open(ctx, nil)
+	if err != nil {
+		return err
+	}
+	histories, err := a.histories(ctx, ws.place, all)
 	if errors.Is(err, session.ErrDeleted) {
 		return errors.Join(ws.place.Mark(false), a.print([]byte("Planning mode is off. The history was deleted before.\n")))
 	}
 	if err != nil {
 		return err
 	}
-	if state.Revision == 0 {
+	if len(histories) == 0 {
 		return a.print([]byte("This workspace has no history.\n"))
 	}
-	question := fmt.Sprintf("This permanently deletes all planloop data about %s:\n%s, %s of history.\nType %s to confirm: ",
-		safetext.EscapeLine(ws.place.Path), plan.Pluralize(len(terminal.PlanRows(state)), "plan"),
-		plan.Pluralize(int(state.Revision), "change"), purgeWord)
+	if len(histories) > 1 && !all && !a.namesTrack() {
+		return usageError{fmt.Errorf("this workspace has several tracks: %s; name one with --track NAME, or delete all with --all",
+			describeHistories(histories, "; "))}
+	}
+	question := fmt.Sprintf("This permanently deletes all planloop data about %s:\n%s of history.\nType %s to confirm.\n> ",
+		safetext.EscapeLine(ws.place.Path), describeHistories(histories, " of history,\n"), purgeWord)
 	if err := a.print([]byte(question)); err != nil {
 		return err
 	}
@@ -48,14 +63,66 @@ func (a *app) purge(cmd *cobra.Command, _ []string) error {
 	if strings.TrimSpace(answer) != purgeWord {
 		return plan.Refuse(plan.Conflict, "", "nothing was deleted", "type the word "+purgeWord+" to confirm")
 	}
-	if err := ws.verbs.Purge(ctx, a.caller()); err != nil {
-		return err
-	}
-	if err := engine.RemoveLogs(ws.place.StateDir); err != nil {
-		return fmt.Errorf("the history is deleted, but not the agents' output: %w", err)
+	for _, h := range histories {
+		if err := h.ws.verbs.Purge(ctx, a.caller()); err != nil {
+			return err
+		}
+		if err := engine.RemoveLogs(h.ws.place.StateDir); err != nil {
+			return fmt.Errorf("the history is deleted, but not the agents' output: %w", err)
+		}
 	}
 	if err := removeErrors(ws.place.SharedDir()); err != nil {
 		return fmt.Errorf("the history is deleted, but not the recorded errors: %w", err)
 	}
+	if of := histories[0].ws.place; ws.place.HasTracks() && !all {
+		return a.print([]byte("All plans of track " + of.TrackName() + " are deleted.\n"))
+	}
 	return a.print([]byte("All plans of this workspace are deleted.\n"))
+}
+
+// trackHistory is what purge deletes of a track.
+type trackHistory struct {
+	ws    *openWorkspace
+	state plan.State
+}
+
+// histories returns the tracks with a history: that of the opened one if the user named it, else of all.
+func (a *app) histories(ctx context.Context, opened workspace.Workspace, all bool) (found []trackHistory, err error) {
+	places := []workspace.Workspace{opened}
+	if !a.flags.ephemeral && (all || !a.namesTrack()) {
+		places = opened.Tracks()
+	}
+	for _, place := range places {
+		ws, err := a.openTrack(ctx, place)
+		if err != nil {
+			return nil, err
+		}
+		state, err := ws.verbs.State(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if err := ws.release(); err != nil {
+			return nil, err
+		}
+		if state.Revision > 1 || state.Revision == 1 && place.Track == "" { // else empty or purged
+			found = append(found, trackHistory{ws, state})
+		}
+	}
+	return found, nil
+}
+
+func describeHistories(histories []trackHistory, between string) string {
+	const shown = 10
+	var texts []string
+	for _, h := range histories[:min(len(histories), shown)] {
+		text := plan.Pluralize(len(terminal.PlanRows(h.state)), "plan") + ", " + plan.Pluralize(int(h.state.Revision), "change")
+		if len(histories) > 1 || h.ws.place.Track != "" {
+			text = "track " + h.ws.place.TrackName() + ": " + text
+		}
+		texts = append(texts, text)
+	}
+	if more := len(histories) - shown; more > 0 {
+		texts = append(texts, plan.Pluralize(more, "further track"))
+	}
+	return strings.Join(texts, between)
 }

@@ -80,10 +80,18 @@ func (d *reviewWorkspaces) list() []*reviewWorkspace {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	first := d.add(d.first)
-	if d.single {
+	if d.flags.ephemeral {
 		return []*reviewWorkspace{first}
 	}
 	var others []*reviewWorkspace
+	if d.single {
+		for _, track := range d.first.Tracks() {
+			if s := d.add(track); s != first {
+				others = append(others, s)
+			}
+		}
+		return append([]*reviewWorkspace{first}, others...)
+	}
 	home := d.first.StateHome()
 	entries, _ := os.ReadDir(home) // without this folder there are no other plans yet
 	for _, entry := range entries {
@@ -115,7 +123,7 @@ func (d *reviewWorkspaces) add(place workspace.Workspace) *reviewWorkspace {
 		return s
 	}
 	s = &reviewWorkspace{app: d.app, workspaces: d, state: place.StateDir}
-	if !d.single {
+	if !d.single || place.Track != d.first.Track {
 		s.app = d.within(place)
 	}
 	if s.Place = placeOf(place); !place.Default {

@@ -201,7 +201,9 @@ func (a *app) serveHTTP(ctx context.Context, server *mcpserver.Server, o serveOp
 	defer page.close()
 	http, err := transport.NewHTTPServer(server.MCP, transport.HTTPOptions{
 		Addr: o.http, Token: token, AllowOrigins: o.origins, Rate: o.rate,
-		Logger: a.logger(), Page: page.server})
+		Logger: a.logger(), Page: page.server, HasTrack: func(name string) bool {
+			return !a.flags.ephemeral && (name == workspace.MainTrack || hasLog(place.On(name)))
+		}})
 	if errors.Is(err, transport.ErrTokenRequired) {
 		return usageError{fmt.Errorf("%w: write one into a file and name it with --token-file", err)}
 	}

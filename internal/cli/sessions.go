@@ -13,6 +13,7 @@ import (
 	"github.com/planloop/planloop/internal/hosts"
 	"github.com/planloop/planloop/internal/presence"
 	"github.com/planloop/planloop/internal/process"
+	"github.com/planloop/planloop/internal/transport"
 	"github.com/planloop/planloop/internal/verbs"
 	"github.com/planloop/planloop/internal/workspace"
 	"github.com/planloop/planloop/mcpserver"
@@ -172,6 +173,17 @@ func (a *app) openFor(ctx context.Context, roots mcpserver.Roots, session string
 	if err != nil || a.flags.ephemeral || a.namesTrack() {
 		return ws, err
 	}
+	if name := transport.TrackOf(ctx); name != "" && name != ws.presence.Bound(session).Track {
+		held, err := a.holder(ctx, ws.place, ws.presence, session)
+		if err != nil {
+			return nil, err
+		}
+		if held == nil {
+			if err := ws.presence.Bind(session, presence.Binding{Track: name}); err != nil {
+				return nil, err
+			}
+		}
+	}
 	place, err := a.trackFor(ctx, ws.place, ws.presence, session)
 	if err != nil {
 		return nil, err
@@ -180,7 +192,8 @@ func (a *app) openFor(ctx context.Context, roots mcpserver.Roots, session string
 }
 
 // trackFor returns the workspace on the track that a session is bound to, else on the only open one, else on main.
-func (a *app) trackFor(ctx context.Context, place workspace.Workspace, seen *presence.Registry, session string) (workspace.Workspace, error) {
+func (a *app) trackFor(ctx context.Context, place workspace.Workspace, seen *presence.Registry,
+	session string) (workspace.Workspace, error) {
 	if !place.HasTracks() {
 		return place.On(workspace.MainTrack), nil
 	}

@@ -118,14 +118,14 @@ func TestPurgeInATerminal(t *testing.T) {
 
 	refused := h.terminal(80, 24, "purge")
 	refused.out.waitFor("1 plan, 1 change of history.")
-	refused.out.waitFor("Type purge to confirm: ")
+	refused.out.waitFor("Type purge to confirm.")
 	refused.typeIn("yes\n")
 	if shown, code := refused.ends(); code != 2 || !strings.Contains(shown, "nothing was deleted") {
 		t.Errorf("another word, exit code %d: %s", code, shown)
 	}
 
 	interrupted := h.terminal(80, 24, "purge")
-	interrupted.out.waitFor("Type purge to confirm: ")
+	interrupted.out.waitFor("Type purge to confirm.")
 	interrupted.typeIn("\x03")
 	if shown, code := interrupted.ends(); code != 2 || !strings.Contains(shown, "nothing was deleted") {
 		t.Errorf("Ctrl-C, exit code %d: %s", code, shown)
@@ -147,7 +147,7 @@ func TestPurgeInATerminal(t *testing.T) {
 	err = errors.Join(os.Mkdir(logs, 0o700), os.WriteFile(filepath.Join(logs, "p-S001-1.log"), []byte("what an agent printed"), 0o600))
 	testenv.Check(t, err)
 	agreed := h.terminal(80, 24, "purge")
-	agreed.out.waitFor("Type purge to confirm: ")
+	agreed.out.waitFor("Type purge to confirm.")
 	agreed.typeIn("purge\n")
 	if shown, code := agreed.ends(); code != 0 || !strings.Contains(shown, "All plans of this workspace are deleted.") {
 		t.Errorf("exit code %d: %s", code, shown)

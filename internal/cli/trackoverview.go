@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -64,7 +65,27 @@ func boundedList(names []string) string {
 	return list
 }
 
-// openOverviews returns the open tracks of a workspace, main first. It opens a log only if nothing else says whether its track is open.
+// closedTracks returns the names of the tracks that have a log and are not open, last used first.
+func (a *app) closedTracks(opened workspace.Workspace, open []trackSummary) (names []string) {
+	if a.flags.ephemeral {
+		return nil
+	}
+	var closed []trackOverview
+	for _, place := range opened.Tracks() {
+		isOpen := slices.ContainsFunc(open, func(t trackSummary) bool { return t.place.Track == place.Track })
+		if head := sqlite.CachedHead(place.StateDir); !isOpen && place.Track != opened.Track && head.Seq > 1 { // else empty or purged
+			closed = append(closed, overviewOf(place))
+		}
+	}
+	slices.SortStableFunc(closed, func(a, b trackOverview) int { return b.lastActivity.Compare(a.lastActivity) })
+	for _, track := range closed {
+		names = append(names, track.place.TrackName())
+	}
+	return names
+}
+
+// openOverviews returns the open tracks of a workspace: those in use with main first, then the idle ones. It opens
+// a log only if nothing else says whether its track is open.
 func (a *app) openOverviews(ctx context.Context, place workspace.Workspace) (open []trackOverview, err error) {
 	for _, one := range place.OpenTracks() {
 		track := overviewOf(one)
@@ -83,5 +104,6 @@ func (a *app) openOverviews(ctx context.Context, place workspace.Workspace) (ope
 			open = append(open, track)
 		}
 	}
-	return open, nil
+	inUse := slices.DeleteFunc(slices.Clone(open), trackOverview.isIdle)
+	return append(inUse, slices.DeleteFunc(open, func(t trackOverview) bool { return !t.isIdle() })...), nil
 }

@@ -5,15 +5,12 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"slices"
-	"strings"
 
 	"github.com/planloop/planloop/internal/review"
 	"github.com/planloop/planloop/internal/safetext"
 	"github.com/planloop/planloop/internal/store/sqlite"
 	"github.com/planloop/planloop/internal/workspace"
 	"github.com/planloop/planloop/plan"
-	"github.com/spf13/cobra"
 )
 
 // describePlace names a workspace, and its track if that is not main, for agents and people.
@@ -39,6 +36,7 @@ type trackSummary struct {
 	place   workspace.Workspace
 	state   plan.State
 	waiting int // items for people
+	isIdle  bool
 }
 
 // otherTracks returns the open tracks of the workspace besides the opened one, main first.
@@ -49,19 +47,19 @@ func (a *app) otherTracks(ctx context.Context, opened workspace.Workspace) ([]tr
 	return a.openTracks(ctx, opened, func(w workspace.Workspace) bool { return w.Track != opened.Track })
 }
 
-// openTracks returns the chosen open tracks of a workspace.
+// openTracks returns the chosen open tracks of a workspace; nil chooses all.
 func (a *app) openTracks(ctx context.Context, place workspace.Workspace, chosen func(workspace.Workspace) bool) ([]trackSummary, error) {
 	listed, err := a.openOverviews(ctx, place)
 	var open []trackSummary
 	for _, track := range listed {
-		if !chosen(track.place) {
+		if chosen != nil && !chosen(track.place) {
 			continue
 		}
 		ws, err := a.openTrack(ctx, track.place)
 		if err != nil {
 			return nil, err
 		}
-		one := trackSummary{place: track.place}
+		one := trackSummary{place: track.place, isIdle: track.isIdle()}
 		if one.state, err = ws.verbs.State(ctx); err != nil {
 			return nil, fmt.Errorf("track %s: %w", track.place.TrackName(), err)
 		}
@@ -91,31 +89,8 @@ func (t trackSummary) line() string {
 	if t.waiting > 0 {
 		text += ", " + plan.Pluralize(t.waiting, "item") + " waiting for you"
 	}
-	return text + ": planloop --track " + t.place.TrackName() + " status"
-}
-
-// onWaitingTrack makes a decision of a person that names no track one on the only track where something waits.
-func (a *app) onWaitingTrack(run func(*cobra.Command, []string) error) func(*cobra.Command, []string) error {
-	return func(cmd *cobra.Command, args []string) error {
-		place, err := a.find(cmd.Context(), nil)
-		if err != nil || a.flags.ephemeral || a.namesTrack() || !place.HasTracks() || a.agentName() != "" {
-			return run(cmd, args)
-		}
-		others, err := a.openTracks(cmd.Context(), place, func(workspace.Workspace) bool { return true })
-		if err != nil {
-			return err
-		}
-		others = slices.DeleteFunc(others, func(t trackSummary) bool { return t.waiting == 0 })
-		switch {
-		case len(others) == 1:
-			a.flags.track = others[0].place.TrackName()
-		case len(others) > 1:
-			var lines strings.Builder
-			for _, other := range others {
-				lines.WriteString("\n  " + safetext.EscapeLine(other.line()))
-			}
-			return usageError{fmt.Errorf("something waits on %d tracks; choose one with --track NAME:%s", len(others), lines.String())}
-		}
-		return run(cmd, args)
+	if t.isIdle {
+		text += ", idle"
 	}
+	return text + ": planloop --track " + t.place.TrackName() + " status"
 }

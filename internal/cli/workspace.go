@@ -95,38 +95,11 @@ func (a *app) open(ctx context.Context, roots mcpserver.Roots) (*openWorkspace, 
 	if err != nil {
 		return nil, err
 	}
-	var log store.Log = store.NewMemory()
-	var mark session.Mark
-	stateDir, shared, rest := "", "", func() error { return nil }
-	if !a.flags.ephemeral {
-		if err := safefile.CheckFolder(place.StateDir); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return nil, err
-		}
-		a.writeMarker(place)
-		kept := sqlite.New(place.StateDir, sqlite.Options{
-			Created: func() {
-				a.writeMarker(place)
-				if a.serving { // the hook of the next call must know it
-					a.announce(ctx, place)
-				}
-			},
-			Warn: func(err error) { a.warn(err.Error()) },
-		})
-		log, stateDir, shared, rest, mark = kept, place.StateDir, place.SharedDir(), kept.CloseFiles, place
-	}
-	opened := presence.Options{Logger: a.logger(), Server: a.server, Remote: a.serving && a.server == nil, Shared: shared}
-	var main *session.Session
-	if place.Track != "" {
-		first, err := a.openTrack(ctx, place.On(workspace.MainTrack))
-		if err != nil {
-			return nil, err
-		}
-		opened.First, main = first.presence, first.session
-	}
-	seen := presence.Open(stateDir, opened)
 	copied := a.newMirror(place, config.Mirror)
-	s := session.New(log, session.Options{Limits: config.Limits(), Presence: seen, Mark: mark, Main: main, Changed: copied.changed,
-		Logger: a.logger()})
+	s, seen, rest, err := a.openSession(ctx, place, session.Options{Limits: config.Limits(), Changed: copied.changed, Logger: a.logger()})
+	if err != nil {
+		return nil, err
+	}
 	copied.session = s
 	options := verbs.Options{
 		Workspace: describePlace(place), Unicode: config.Unicode, Presence: seen, Lease: config.Lease, Limits: config.Limits(),
@@ -135,10 +108,10 @@ func (a *app) open(ctx context.Context, roots mcpserver.Roots) (*openWorkspace, 
 		},
 		GateAll: config.Gates.Profile == gates.Strict, Unconfigured: !config.Gates.Asked,
 		Doubt: place.Doubt, Model: a.configuredModel(config.Model), Templates: a.templates(place), Engine: stepEngine{a},
-		Hooks: hookReports{seen, a, place}, HooksRequired: config.HooksRequired, Engines: engines{stateDir, seen},
+		Hooks: hookReports{seen, a, place}, HooksRequired: config.HooksRequired, Engines: engines{presence: seen},
 	}
 	if !a.flags.ephemeral {
-		options.Tracks = tracks{a, place, seen}
+		options.Tracks, options.Engines = tracks{a, place, seen}, engines{place.StateDir, seen}
 	}
 	others := &otherServers{app: a, place: place, section: config.Servers}
 	if config.Servers.Given() {
@@ -165,9 +138,45 @@ func (a *app) open(ctx context.Context, roots mcpserver.Roots) (*openWorkspace, 
 	})
 	beneath := func() bool { return seen.IsNested(a.ancestors, workspace.HostSession(a.getenv)) }
 	calling := sync.OnceValue(func() string { return a.sessionIn(seen) })
-	now := &openWorkspace{place, config, s, rest, seen, verbs.New(s, options), client, calling, seen.Served, beneath, answer, others, copied}
+	now := &openWorkspace{place, config, s, rest, seen, verbs.New(s, options), client, calling, seen.Served, beneath, answer, others,
+		copied}
 	a.ws.Store(now)
 	return now, nil
+}
+
+// openSession opens the log of a track, and the signs of life beside it. release closes the log's files until their next use.
+func (a *app) openSession(ctx context.Context, place workspace.Workspace,
+	o session.Options) (s *session.Session, seen *presence.Registry, release func() error, err error) {
+	signs := presence.Options{Logger: a.logger(), Server: a.server, Remote: a.serving && a.server == nil, Shared: place.SharedDir()}
+	if a.flags.ephemeral {
+		signs.Shared = ""
+		seen = presence.Open("", signs)
+		o.Presence = seen
+		return session.New(store.NewMemory(), o), seen, func() error { return nil }, nil
+	}
+	if err := safefile.CheckFolder(place.StateDir); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, nil, nil, err
+	}
+	a.writeMarker(place)
+	if place.Track != "" {
+		main, err := a.openTrack(ctx, place.On(workspace.MainTrack))
+		if err != nil {
+			return nil, nil, nil, err
+		}
+		signs.First, o.Main = main.presence, main.session
+	}
+	log := sqlite.New(place.StateDir, sqlite.Options{
+		Created: func() {
+			a.writeMarker(place)
+			if a.serving { // the hook of the next call must know it
+				a.announce(ctx, place)
+			}
+		},
+		Warn: func(err error) { a.warn(err.Error()) },
+	})
+	seen = presence.Open(place.StateDir, signs)
+	o.Presence, o.Mark = seen, place
+	return session.New(log, o), seen, log.CloseFiles, nil
 }
 
 func (a *app) state(ctx context.Context) (*openWorkspace, plan.State, error) {

@@ -55,8 +55,9 @@ func TestHooksTellSessionsOfAConnectionApart(t *testing.T) {
 	login, docs := hostSession{t, p, h, "login"}, hostSession{t, p, h, "docs"}
 	status := arguments{}
 	login.call("planning_setup_plan", planOf("Add login", "Write the form"))
-	if got := docs.call("planning_setup_plan", planOf("Fix the docs", "Correct the README")); !strings.Contains(got, "new track fix-the-docs") {
-		t.Error(got)
+	begun := docs.call("planning_setup_plan", planOf("Fix the docs", "Correct the README"))
+	if !strings.Contains(begun, "new track fix-the-docs") {
+		t.Error(begun)
 	}
 	for range 2 {
 		for _, c := range []struct {
@@ -132,13 +133,16 @@ func TestPlanningModeHoldsItsTrack(t *testing.T) {
 	}
 	call := filepath.Join(t.TempDir(), "calls.jsonl")
 	var lines strings.Builder
+	calling := func(tool string, args arguments) arguments {
+		return arguments{"method": "tools/call", "params": arguments{"name": tool, "arguments": args}}
+	}
 	for i, request := range []arguments{
 		{"method": "initialize", "params": arguments{"protocolVersion": "2025-06-18", "capabilities": arguments{},
 			"clientInfo": arguments{"name": "child", "version": "1"}}},
-		{"method": "tools/call", "params": arguments{"name": "planloop_status", "arguments": arguments{"track": "fix-the-docs"}}},
-		{"method": "tools/call", "params": arguments{"name": "planning_mark_step", "arguments": arguments{"step_id": "S001", "status": "done"}}},
-		{"method": "tools/call", "params": arguments{"name": "planning_setup_plan", "arguments": planOf("Escape", "Run")}},
-		{"method": "tools/call", "params": arguments{"name": "planloop_start", "arguments": arguments{"goal": "Escape", "track": "escape"}}},
+		calling("planloop_status", arguments{"track": "fix-the-docs"}),
+		calling("planning_mark_step", arguments{"step_id": "S001", "status": "done"}),
+		calling("planning_setup_plan", planOf("Escape", "Run")),
+		calling("planloop_start", arguments{"goal": "Escape", "track": "escape"}),
 	} {
 		request["jsonrpc"], request["id"] = "2.0", i
 		line, err := json.Marshal(request)
@@ -173,7 +177,8 @@ func TestPlanningModeHoldsItsTrack(t *testing.T) {
 			t.Fatalf("%s began a track: %q\n%s", way, all, got)
 		}
 	}
-	if refused := a.refusal("planloop_status", arguments{"track": "fix-the-docs"}); !strings.Contains(refused, "holds this session on track main") {
+	refused := a.refusal("planloop_status", arguments{"track": "fix-the-docs"})
+	if !strings.Contains(refused, "holds this session on track main") {
 		t.Error(refused)
 	}
 	p.sound()

@@ -275,6 +275,9 @@ func ForFile(name string) Format {
 	return JSON
 }
 
+// Extension returns the extension of files in format f.
+func (f Format) Extension() string { return codecOf(f).suffix[0] }
+
 // IsJSON reports whether a text in format f is one JSON value.
 func (f Format) IsJSON() bool { return codecOf(f).isJSON }
 

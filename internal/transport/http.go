@@ -109,7 +109,16 @@ func (s *HTTPServer) routes() http.Handler {
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		// Paths are compared unchanged: no cleaning, no redirects.
-		allowed, found := routes[r.URL.Path]
+		path := r.URL.Path
+		if track, isTrack := strings.CutSuffix(path, "/mcp"); isTrack && strings.HasPrefix(track, "/t/") {
+			name := strings.TrimPrefix(track, "/t/")
+			if s.opts.HasTrack == nil || !s.opts.HasTrack(name) {
+				refuse(w, http.StatusNotFound, "this track does not exist; an address begins none")
+				return
+			}
+			path, r = "/mcp", r.WithContext(context.WithValue(r.Context(), trackInContext{}, name))
+		}
+		allowed, found := routes[path]
 		if !found {
 			refuse(w, http.StatusNotFound,
 				"this path does not exist; MCP is served at /mcp (streamable HTTP) and /sse (older clients)")
@@ -117,6 +126,14 @@ func (s *HTTPServer) routes() http.Handler {
 		}
 		allowed.ServeHTTP(w, r)
 	})
+}
+
+type trackInContext struct{}
+
+// TrackOf returns the name of the track that the address of a request names, "" if it names none.
+func TrackOf(ctx context.Context) string {
+	name, _ := ctx.Value(trackInContext{}).(string)
+	return name
 }
 
 // streamsGrace bounds the wait for streams to write their last event.
@@ -243,6 +260,8 @@ type HTTPOptions struct {
 	// Page answers its own paths instead of this server, with its own guard instead of this one's. The default is no
 	// page.
 	Page Page
+	// HasTrack says whether a track exists, which then is served at /t/NAME/mcp. The default is none.
+	HasTrack func(name string) bool
 	// Grace bounds the wait for running calls when Serve ends. The default is 5 s.
 	Grace time.Duration
 }

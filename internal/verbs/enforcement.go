@@ -94,8 +94,7 @@ func EnforcementOf(a ActiveAgent, began time.Time, byIt bool, now time.Time) Age
 	}
 	switch {
 	case a.Elsewhere != "":
-		e.State, e.Fix = NotEnforced, "planloop plan start --all holds the sessions of all tracks"
-		e.Why = "it works on track " + a.Elsewhere + " and can change files"
+		e.State, e.Why = NotEnforced, "it works on track "+a.Elsewhere+" and can change files"
 	case a.HTTP:
 		e.State, e.Why = NotEnforced, "it is connected over HTTP"
 	case settings.Problem != "":

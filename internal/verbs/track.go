@@ -145,7 +145,8 @@ func (s *Service) joinTrack(ctx context.Context, c Caller, name string, create b
 		return nil, orHeld(err, held)
 	}
 	// Other chats may share a connection whose host names no sessions.
-	if on.Track == s.Track() && name != s.Track() && opened != "" && opened == on.Began && c.Session == c.Actor.Name && strings.Contains(c.Session, "#") {
+	isShared := c.Session == c.Actor.Name && strings.Contains(c.Session, "#")
+	if isShared && on.Track == s.Track() && name != s.Track() && opened != "" && opened == on.Began {
 		return nil, plan.Refuse(plan.Conflict, "/track", "this connection's own plan is open on track "+on.Track,
 			"finish or clear it first")
 	}

@@ -21,8 +21,9 @@ const EnvTrack = "PLANLOOP_TRACK"
 
 const (
 	tracksName     = "tracks" // the folder of the other tracks, in the state folder
-	openName       = "open"   // the folder with a file for each of these that may be open
-	trackSeparator = "~"      // between workspace and track in names
+	switchedName   = "switched"
+	openName       = "open" // the folder with a file for each of these that may be open
+	trackSeparator = "~"    // between workspace and track in names
 	maxTrackName   = 40
 	maxTracks      = 10_000 // folders that are tried for a name
 )
@@ -94,6 +95,27 @@ func (w Workspace) ListOpen(on bool) error {
 		return err
 	}
 	return safefile.WriteFile(path, nil, safefile.Options{Mode: safefile.FileMode})
+}
+
+// Switch makes the track the one that the user's commands in the workspace use.
+func (w Workspace) Switch() error {
+	path := filepath.Join(w.SharedDir(), switchedName)
+	if w.Track == "" {
+		if err := os.Remove(path); !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		return nil
+	}
+	return safefile.WriteFile(path, []byte(w.Track), safefile.Options{Mode: safefile.FileMode})
+}
+
+// Switched returns the name of the track of the last Switch, "" for main.
+func (w Workspace) Switched() string {
+	name, err := safefile.Read(filepath.Join(w.SharedDir(), switchedName), maxTrackName+1)
+	if err != nil || !IsTrackName(string(name)) {
+		return ""
+	}
+	return string(name)
 }
 
 // deviceNames are no names of files on Windows.

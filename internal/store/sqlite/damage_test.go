@@ -111,7 +111,8 @@ func TestOpenIsUnknown(t *testing.T) {
 	text := whole[:strings.LastIndex(whole, " closed")]
 	older := fmt.Sprintf("%s %08x\n", text, crc32.ChecksumIEEE([]byte(text)))
 	for name, head := range map[string]string{
-		"older": older, "older over newer": older + whole[len(older):], "torn": strings.Replace(whole, "closed ", "open   ", 1), "empty": "",
+		"older": older, "older over newer": older + whole[len(older):], "torn": strings.Replace(whole, "closed ", "open   ", 1),
+		"empty": "",
 	} {
 		write(t, path, head)
 		if _, known, _ := sqlite.Overview(dir); known {

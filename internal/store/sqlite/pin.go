@@ -186,8 +186,8 @@ func CachedHead(dir string) store.Head {
 	return head
 }
 
-// Overview reports whether the state at the end of the log in a folder is open, and when that end was written, without opening the log. It is
-// not known after a repair, a crash or an older version's change.
+// Overview reports whether the state at the end of the log in a folder is open, and when that end was written, without opening the log. It
+// is not known after a repair, a crash or an older version's change.
 func Overview(dir string) (isOpen, known bool, written time.Time) {
 	path := New(dir, Options{}).headPath()
 	info, err := os.Lstat(path)
