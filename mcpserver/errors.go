@@ -63,6 +63,8 @@ func refusalText(err error, refused *plan.ValidationError, tool, example string)
 	var bad *verbs.BadCall
 	errors.As(err, &bad)
 	switch {
+	case bad != nil && bad.InWords != "" && bad.Instead == "":
+		return text + "\nTo correct it: " + bad.InWords + "."
 	case bad != nil && bad.Instead != "":
 		return text + "\nA correct call: " + bad.Instead
 	case refused.Kind != plan.InvalidInput:
@@ -136,7 +138,7 @@ func toolWords() map[string]string {
 		"planning_setup_plan":      "create new make init begin setup set start write todos",
 		"planning_add_step":        "add append insert create step steps task tasks todo",
 		"planning_update_step":     "edit change rename modify update step",
-		"planning_mark_step":       "mark done complete finish start progress status set step task",
+		"planning_mark_step":       "mark done complete finish start progress status set step task check verify",
 		"planning_clear_plan":      "clear delete remove abandon reset cancel",
 		"planning_read_plan":       "read get show view list steps plan tasks todos",
 		"planloop_start":           "create new begin init start session",

@@ -17,13 +17,14 @@ import (
 )
 
 // mistake is an entry in the table of typical errors of small models. The server understands the call, or refuses
-// it and shows a correct call, which is accepted once its placeholders are filled.
+// it and shows a correct call, which is accepted once its placeholders are filled. Where each call would drop what the
+// caller said, the refusal explains in words what to do.
 type mistake struct {
 	name     string
 	toolsets []string   // nil: all
 	given    [][]string // earlier calls, after the plan that each entry starts with
 	call     []string   // tool and arguments
-	verdict  string     // understood or mended
+	verdict  string     // understood, mended or explained
 	outcome  string     // the refusal, the call made next, and the resulting plan
 }
 
@@ -78,6 +79,11 @@ func (m mistake) make(t *testing.T) (verdict, outcome string) {
 		verdict = "mended"
 		b.WriteString(text(t, result) + "\n")
 		if slices.Equal(described(t, w), was) {
+			refusal := text(t, result)
+			explains := strings.Contains(refusal, "\nTo correct it: ") || strings.Contains(refusal, " conflict: ")
+			if explains && !strings.Contains(refusal, "\nA correct call: ") {
+				return "explained", withoutTimes(b.String())
+			}
 			result = mendedCall(t, client, &b, m.call[1], text(t, result))
 		} else {
 			t.Error("a refused call changed the plan")
@@ -217,7 +223,7 @@ func readMistakes(t *testing.T) (head string, mistakes []mistake) {
 				m.given = append(m.given, []string{tool, arguments})
 			case key == "call":
 				m.call = []string{tool, arguments}
-			case line == "understood", line == "mended":
+			case line == "understood", line == "mended", line == "explained":
 				m.verdict = line
 			case line != "":
 				t.Fatalf("%s: %q", name, line)

@@ -29,21 +29,17 @@ func Nearest(given string, words []string) string {
 	return best
 }
 
-// Closest returns the most similar word, however different it is. A word that shares a part with the given one comes
-// before others.
-func Closest(given string, words []string) string {
-	given = strings.ToLower(given)
-	given = given[:min(len(given), comparedLength)]
-	far := func(word string) int {
-		n := distance(given, word[:min(len(word), comparedLength)])
-		for part := range strings.SplitSeq(given, "_") {
-			if slices.Contains(strings.Split(word, "_"), part) {
-				n -= comparedLength
+// Related returns the first word that shares a part with the given one, such as relevant_files and relevant_file_paths;
+// "" if none does.
+func Related(given string, words []string) string {
+	for _, word := range words {
+		for part := range strings.SplitSeq(strings.ToLower(given), "_") {
+			if len(part) > 2 && slices.Contains(strings.Split(word, "_"), part) {
+				return word
 			}
 		}
-		return n
 	}
-	return slices.MinFunc(words, func(a, b string) int { return far(a) - far(b) })
+	return ""
 }
 
 // FoldWord removes variations of people and models: case, dashes, spaces.

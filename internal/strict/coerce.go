@@ -36,6 +36,7 @@ type walk struct {
 	of         field             // field of the value being read
 	open       map[string]string // pointers to values to replace, with their texts; "" for a placeholder
 	opened     int               // number of values replaced
+	lost       []string          // unknown keys whose values are left out
 	blanks     []string          // pointers to texts that are blank and must not be
 	incomplete bool              // out is not a complete document
 	unpacked   bool              // the whole input was inside one unknown field
@@ -148,7 +149,7 @@ func (w *walk) value(t reflect.Type) error {
 func (w *walk) scalar(s *shape, kind jsontext.Kind) error {
 	isBool := kind == jsontext.KindTrue || kind == jsontext.KindFalse
 	fits := kind == jsontext.KindString || isBool && s.Kind() == reflect.Bool || kind == jsontext.KindNumber && s.number()
-	listed := kind == jsontext.KindBeginArray && s.Kind() == reflect.String && w.of.listed
+	listed := kind == jsontext.KindBeginArray && s.Kind() == reflect.String && (w.of.listed || w.of.commands)
 	if !fits && !listed {
 		return w.mismatch(kind, s.Type)
 	}
@@ -156,6 +157,14 @@ func (w *walk) scalar(s *shape, kind jsontext.Kind) error {
 	switch {
 	case err != nil:
 		return err
+	case listed && w.of.commands:
+		var all []string
+		if json.Unmarshal(raw, &all) != nil {
+			w.fault("found an array", "a command")
+			w.writePlaceholder(s.Type)
+			return nil
+		}
+		w.emit(quote(strings.Join(all, " && ")))
 	case listed:
 		w.emit(quote(string(raw)))
 	case kind == jsontext.KindString:
@@ -192,6 +201,9 @@ func (w *walk) text(s *shape, raw jsontext.Value) error {
 		return nil
 	case s.Kind() == reflect.Bool && (trimmed == "true" || trimmed == "false"):
 		w.emit([]byte(trimmed))
+		return nil
+	case s.Kind() == reflect.Bool && slices.Contains(w.of.yes, strings.ToLower(trimmed)):
+		w.emit([]byte("true"))
 		return nil
 	case s.float() && isNumber(trimmed), s.number() && !s.float() && isInteger(trimmed):
 		w.number(s, trimmed)
@@ -381,7 +393,10 @@ func (w *walk) lines(elem *shape, text string) error {
 		if sign, rest, _ := strings.Cut(line, " "); slices.Contains([]string{"-", "*", ".", ")"}, strings.TrimLeft(sign, "0123456789")) {
 			line = strings.TrimSpace(rest)
 		}
-		if line == "" {
+		if box, rest, _ := strings.Cut(line, "]"); slices.Contains([]string{"[", "[ ", "[x", "[X"}, box) {
+			line = strings.TrimSpace(rest)
+		}
+		if line == "" || strings.HasPrefix(line, "#") { // a heading
 			continue
 		}
 		if err := w.standIn(elem, quote(line)); err != nil {

@@ -1,11 +1,13 @@
 package strict
 
 import (
+	"bytes"
 	"cmp"
 	"encoding"
 	"errors"
 	"io"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -29,6 +31,7 @@ type Error struct {
 	Nearest   string   // the accepted name or word that was probably meant, or ""
 	Others    []*Error // the other faults, up to a bound
 	Corrected []byte   // the corrected input, with placeholders for unknown parts; nil if the input cannot be read
+	Lost      []string // unknown keys whose values Corrected does not keep
 	cause     error
 }
 
@@ -67,13 +70,36 @@ func (w *walk) mismatch(kind jsontext.Kind, t reflect.Type) error {
 		return err
 	}
 	w.fault("found "+kindName(kind), wanted(t))
-	var texts []string
-	if s := w.shape(t); s.Kind() == reflect.String && s.values == nil && json.Unmarshal(raw, &texts) == nil {
-		w.writeText(t, strings.Join(texts, "; "))
+	if s := w.shape(t); s.Kind() == reflect.String && s.values == nil && (kind == '[' || kind == '{') {
+		w.writeText(t, prose(raw))
 		return nil
 	}
 	w.writePlaceholder(t)
 	return nil
+}
+
+// prose writes JSON as text: [{"title":"A","why":"b"}] as "A; why: b".
+func prose(raw jsontext.Value) string {
+	var parts []string
+	in, outer, key := jsontext.NewDecoder(bytes.NewReader(raw)), "", ""
+	for {
+		token, err := in.ReadToken()
+		if err != nil {
+			return strings.Join(parts, "; ")
+		}
+		kind, n := in.StackIndex(in.StackDepth())
+		switch {
+		case kind == '{' && n%2 == 1 && token.Kind() == '"':
+			key = token.String() + ": "
+			if slices.Contains([]string{"title", "name", "text", "content", "question", "step", "command"}, token.String()) {
+				key = ""
+			}
+		case token.Kind() == '{', token.Kind() == '[':
+			outer, key = outer+key, ""
+		case token.Kind() != '}' && token.Kind() != ']':
+			parts, outer, key = append(parts, outer+key+token.String()), "", ""
+		}
+	}
 }
 
 func (w *walk) mismatchText(text string, t reflect.Type) {

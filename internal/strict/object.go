@@ -77,7 +77,8 @@ func (w *walk) packed(m *members) (stray, bool) {
 		return stray{}, false
 	}
 	lone := m.strays[0]
-	w.unpacked = jsontext.Value(lone.raw).Kind() == jsontext.KindBeginObject && len(lone.meanings) == 0 && lone.near == ""
+	w.unpacked = jsontext.Value(lone.raw).Kind() == jsontext.KindBeginObject && lone.near == "" &&
+		(len(lone.meanings) == 0 || lone.key == "plan")
 	return lone, w.unpacked
 }
 
@@ -179,7 +180,11 @@ func (w *walk) place(m *members, s stray) error {
 	free := slices.DeleteFunc(slices.Clone(all), func(i int) bool { return m.given[i].key != "" })
 	switch {
 	case len(all) == 0:
-		w.useNearest(m, s)
+		if !w.useNearest(m, s) && !w.keep(m, s) {
+			w.lost = append(w.lost, s.key)
+		}
+		return nil
+	case len(free) == 0 && w.shape(m.fields[all[0]].typ).Kind() == reflect.Slice && w.append(m, s, all[0]):
 		return nil
 	case len(free) == 0:
 		w.twice(m, s, all[len(all)-1])
@@ -242,18 +247,54 @@ func (w *walk) unknown(m *members, key string) (near string) {
 	if e.Nearest = safetext.Nearest(key, names); e.Nearest != "" {
 		e.Want = strconv.Quote(e.Nearest)
 	} else if len(names) > listedNames {
-		e.Want = "a known field; the nearest is " + strconv.Quote(safetext.Closest(key, names))
+		e.Want = "a known field"
+		if near := safetext.Related(key, names); near != "" {
+			e.Want += ", such as " + strconv.Quote(near)
+		}
 	} else if len(names) > 0 {
 		e.Want = oneOf(names)
 	}
 	return e.Nearest
 }
 
-// useNearest uses the value of an unknown key for the field with a similar name, for the corrected input.
-func (w *walk) useNearest(m *members, s stray) {
+// append adds a stray to the list of texts that its field has been given under another name of it.
+func (w *walk) append(m *members, s stray, i int) bool {
+	f := m.fields[i]
+	value, fits := w.reads(f, s)
+	if !fits || w.shape(f.typ).Elem() != reflect.TypeFor[string]() || m.given[i].key == f.name || value == nil {
+		return false
+	}
+	value = slices.Concat(bytes.TrimSuffix(m.given[i].value, []byte("]")), []byte(","), value[1:])
+	m.given[i].value = value
+	return true
+}
+
+// keep adds the text of an unknown key to the field for the rest, for the corrected input. It reports whether nothing is
+// lost.
+func (w *walk) keep(m *members, s stray) bool {
+	kind := jsontext.Value(s.raw).Kind()
+	if kind == 'n' || s.key == "status" && indexOf(m.fields, "title") >= 0 { // a new step has none
+		return true
+	}
+	i := slices.IndexFunc(m.fields, func(f field) bool { return f.rest })
+	if i < 0 || w.partly || kind == 't' || kind == 'f' || kind == '{' {
+		return false
+	}
+	text := excerpt(s.key, shownText) + ": " + prose(s.raw)
+	var before string
+	if json.Unmarshal(m.given[i].value, &before) == nil && before != "" {
+		text = before + "; " + text
+	}
+	m.give(i, m.fields[i].name, quote(text))
+	return true
+}
+
+// useNearest uses the value of an unknown key for the field with a similar name, for the corrected input. It reports whether
+// there is one.
+func (w *walk) useNearest(m *members, s stray) bool {
 	i := indexOf(m.fields, s.near)
 	if i < 0 || m.given[i].key != "" {
-		return
+		return false
 	}
 	switch value, fits := w.reads(m.fields[i], s); {
 	case fits || value != nil && !w.partly:
@@ -261,6 +302,7 @@ func (w *walk) useNearest(m *members, s stray) {
 	case !w.partly:
 		m.give(i, s.key, w.blank(m.fields[i].typ, m.fields[i].label))
 	}
+	return true
 }
 
 func (m *members) names() (names []string) {

@@ -102,13 +102,16 @@ type field struct {
 	name     string
 	typ      reflect.Type
 	optional bool
-	needed   bool   // a placeholder for the struct shows it although it is optional
-	label    string // text of a placeholder for its value
-	some     bool   // a blank text is refused later
-	verbatim bool   // any text is accepted unchanged, even one like a placeholder
-	listed   bool   // a list is accepted as the text it is written as
-	lines    bool   // the lines of a text are accepted as a list
-	unlisted bool   // it is not listed in schemas and messages
+	needed   bool     // a placeholder for the struct shows it although it is optional
+	label    string   // text of a placeholder for its value
+	some     bool     // a blank text is refused later
+	verbatim bool     // any text is accepted unchanged, even one like a placeholder
+	listed   bool     // a list is accepted as the text it is written as
+	lines    bool     // the lines of a text are accepted as a list
+	unlisted bool     // it is not listed in schemas and messages
+	commands bool     // a list of commands is accepted: all must succeed
+	rest     bool     // a corrected input keeps the texts of unknown fields here
+	yes      []string // words that mean true
 }
 
 func indexOf(fields []field, name string) int {
@@ -128,7 +131,8 @@ func collect(fields []field, t reflect.Type) []field {
 			f := field{name: cmp.Or(name, sf.Name), typ: sf.Type, optional: sf.Type.Kind() == reflect.Pointer}
 			_, description, _ := strings.Cut(sf.Tag.Get("jsonschema"), "description=")
 			text := sf.Tag.Get("text")
-			f.some, f.verbatim, f.listed, f.lines = text == "some", text == "any", text == "list", text == "lines"
+			f.some, f.verbatim, f.listed, f.lines = strings.HasPrefix(text, "some"), text == "any", text == "list", text == "lines"
+			f.commands, f.rest, f.yes = text == "commands", strings.HasSuffix(text, "rest"), strings.Fields(sf.Tag.Get("yes"))
 			f.unlisted = sf.Tag.Get("jsonschema") == "-"
 			f.label = cmp.Or(sf.Tag.Get("hint"), description, f.name)
 			for option := range strings.SplitSeq(options, ",") {

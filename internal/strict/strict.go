@@ -15,7 +15,11 @@
 // Needed() []string names the optional fields that its placeholder also shows. A field with the tag text:"some" is
 // reported as blank together with other faults; callers decide whether it may be blank. A text that is only a
 // placeholder is refused, except with the tag text:"any". With the tag text:"list" a list is accepted as the text it is
-// written as, and with the tag text:"lines" the lines of a text as a list. Null for an optional field means absence.
+// written as, with the tag text:"lines" the lines of a text as a list, and with the tag text:"commands" a list of commands
+// as one that needs all of them. The tag yes lists words that mean true. Null for an optional field means absence.
+//
+// A corrected input keeps the text of an unknown field in the field with the tag text:"rest". What it cannot keep is in Lost.
+//
 // Structs may be embedded by value. A type with an UnmarshalJSONFrom, UnmarshalJSON or UnmarshalText method gets the
 // original JSON value, twice, and decides alone; UnmarshalText also gets integers. A string type with a method Values()
 // []string accepts only those, in any case and spelling, and the texts that its method Read(string) string turns into a
@@ -60,7 +64,7 @@ func Decode(data []byte, into any, synonyms []Synonym) error {
 	if len(w.faults) > 0 {
 		w.addBlankFaults(fresh.Type().Elem())
 		first := w.faults[0]
-		first.Others, first.Corrected = w.faults[1:], w.corrected()
+		first.Others, first.Corrected, first.Lost = w.faults[1:], w.corrected(), w.lost
 		return first
 	}
 	reflect.ValueOf(into).Elem().Set(fresh.Elem())

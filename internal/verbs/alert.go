@@ -16,7 +16,7 @@ type Alert struct {
 	Level   *plan.SignalLevel `json:"level,omitempty" jsonschema:"description=default blocker"`
 	Message string            `json:"message,omitempty"`
 	TaskID  *TaskID           `json:"task_id,omitempty"`
-	Clear   bool              `json:"clear,omitempty"`
+	Clear   bool              `json:"clear,omitempty" yes:"yes clear cleared close closed resolve resolved fixed ok done inactive"`
 }
 
 // AlertReply reports the signal after the call.

@@ -37,6 +37,9 @@ func Decode(arguments []byte, into any) error {
 			one.Want += " of seconds"
 		}
 	}
+	if len(bad.Lost) > 0 {
+		return &BadCall{ValidationError: bad.Refusal(), InWords: keepInWords(bad.Lost)}
+	}
 	return &BadCall{ValidationError: bad.Refusal(), Mended: brief(bad.Corrected), mended: bad.Corrected,
 		partly: strict.Partly(arguments, into, synonyms())}
 }
@@ -77,9 +80,32 @@ type BadCall struct {
 	*plan.ValidationError
 	Mended  string // the arguments with placeholders for wrong or missing values; "" if they cannot be corrected
 	Instead string // another call that does the same, in the caller's form; may be ""
+	InWords string // what to do, if no call that keeps all that the caller said can be formed; else ""
 
 	mended []byte // Mended, whole
 	partly bool   // the input holds the readable parts
+}
+
+// keepInWords says how to correct a call with fields that no other field can take.
+func keepInWords(keys []string) string {
+	for _, key := range keys {
+		for _, row := range [...]struct{ keys, words string }{
+			{"remove_tasks delete_tasks remove_steps delete_steps remove delete", "a step that is not needed is skipped with a reason: " +
+				`update_tasks takes {"id":3,"skip":"<why>"}`},
+			{"goal objective", "the goal of a plan cannot be changed; add a constraint or a finding, or set up another plan"},
+			{"plan_id", "this acts on the current plan alone; read it first, and leave out \"plan_id\" if you mean that plan"},
+			{"reopen", "a done step is reopened by the status in_progress alone"},
+		} {
+			if slices.Contains(strings.Fields(row.keys), key) {
+				return row.words
+			}
+		}
+	}
+	names := make([]string, len(keys))
+	for i, key := range keys {
+		names[i] = plan.Quote(plan.Shorten(key, titleShown))
+	}
+	return "say what " + strings.Join(names, ", ") + " says in a field that is known, or leave it out if you can do without, and call again"
 }
 
 // Unwrap returns the refusal without the corrected call.
@@ -126,12 +152,47 @@ func (s *Service) elsewhere(ctx context.Context, c Caller, err error, input any,
 	return reply, err
 }
 
+// byTitle replaces the titles that a call names steps by with their ids, if no other step has that title. It reports
+// whether there is one.
+func (s *Service) byTitle(ctx context.Context, c Caller, arguments []byte) ([]byte, bool) {
+	state, err := s.State(ctx)
+	if err != nil {
+		return nil, false
+	}
+	ids := map[string]string{}
+	for step := range currentSteps(state.ForEdits(c.Actor)).All() {
+		title := safetext.FoldWord(step.Title)
+		if _, twice := ids[title]; twice {
+			ids[title] = ""
+		} else {
+			ids[title] = step.ID.String()
+		}
+	}
+	found := false
+	named := regexp.MustCompile(`"(?:id|step|task|(?:step|task)_?[iI]d)"\s*:\s*("(?:[^"\\]|\\.)*")`)
+	out := named.ReplaceAllFunc(arguments, func(member []byte) []byte {
+		var title string
+		text := named.FindSubmatch(member)[1]
+		_ = json.Unmarshal(text, &title) // the expression matches texts alone
+		id := ids[safetext.FoldWord(title)]
+		if id == "" {
+			return member
+		}
+		found = true
+		return append(bytes.TrimSuffix(member, text), object(id)...)
+	})
+	return out, found
+}
+
 // updateOf reads the arguments of a call about one step as an update, if they name several steps or use fields of an
 // update.
 func updateOf(arguments []byte) (Update, bool) {
 	var update Update
 	if Decode(arguments, &update) == nil && len(update.AddTasks)+len(update.UpdateTasks) > 0 {
-		untitled := func(t NewTask) bool { return t.Title == nil }
+		untitled := func(t NewTask) bool { // or with the id of a step as its ref
+			_, err := plan.ParseStepID(given(t.Ref))
+			return t.Title == nil || err == nil
+		}
 		lacks := func(u TaskUpdate) bool { return u.Status == nil && u.TaskFields == TaskFields{} }
 		return update, !slices.ContainsFunc(update.AddTasks, untitled) &&
 			!slices.ContainsFunc(update.UpdateTasks, lacks)
@@ -221,34 +282,42 @@ func brief(arguments []byte) string {
 var synonyms = sync.OnceValue(func() []strict.Synonym {
 	var all []strict.Synonym
 	for _, row := range [...]struct{ field, keys, unless string }{
-		{"step_id", "id step task task_id number stepId ref", ""},
-		{"id", "step_id step task task_id number stepId taskId ref", "message"},
+		{"step_id", "id step task task_id number stepId ref key", ""},
+		{"id", "step_id step task task_id number stepId taskId ref key", "message"},
 		{"task", "task_id id number step step_id taskId ref", ""},
 		{"step", "step_id id task task_id number ref", ""},
 		{"task_id", "step_id step task", ""},
-		{"id", "signal signal_id", "title"},
-		{"title", "name task step content text", "step_id id"},
+		{"id", "signal signal_id alert alert_id name title", "title status"},
+		{"clear", "status state action resolved cleared closed resolve fixed close", ""},
+		{"leave", "exit disable", ""},
+		{"title", "name task step content text summary subject", "step_id id"},
 		{"title", "description", "step_id id"},
 		{"title", "name new_title", ""},
 		{"details", "description desc body instructions new_details", ""},
-		{"objective", "goal task title name description", "title"},
+		{"objective", "goal task title name description explanation", "title"},
 		{"goal", "objective task title name description", ""},
-		{"initial_steps", "steps tasks todos items", ""},
-		{"steps", "tasks todos items initial_steps add_steps add_tasks new_steps", ""},
-		{"add_tasks", "tasks steps todos task step add_steps new_tasks", ""},
+		{"initial_steps", "steps tasks todos items plan phases milestones initialSteps", ""},
+		{"steps", "tasks todos items initial_steps add_steps add_tasks new_steps plan phases milestones", ""},
+		{"add_tasks", "tasks steps todos task step add_steps new_tasks phases subtasks add", ""},
 		{"update_tasks", "tasks steps todos task step updates", ""},
 		{"step_ids", "step_id ids id steps step tasks task task_ids", ""},
 		{"status", "state new_status filter newStatus", ""},
-		{"note", "result notes comment observation reason text", "question"},
-		{"dependencies", "depends_on dependsOn deps blocked_by", ""},
-		{"findings", "context_notes finding discoveries", ""},
-		{"constraints", "constraint", ""},
+		{"note", "result notes comment observation reason text summary message", "question"},
+		{"dependencies", "depends_on dependsOn deps blocked_by blockedBy prerequisites requires waits_for waiting_on dependency", ""},
+		{"findings", "context_notes finding discoveries notes decision decisions rationale", "step_id id"},
+		{"findings", "observation observations learnings assumptions note", "summary step_id id"},
+		{"questions", "open_questions openQuestions question", ""},
+		{"reasoning", "rationale why justification", ""},
+		{"type", "issuetype issue_type kind category", ""},
+		{"verify", "test command check verification verify_command", ""},
+		{"constraints", "constraint requirements rules", ""},
 		{"context_hints", "hints hint contextHints", ""},
 		{"relevant_file_paths", "paths file_paths relevant_files relevantFilePaths", ""},
 		{"relevant_file_paths", "files", "affected_files"},
 		{"affected_files", "changed_files files_changed modified_files files", ""},
-		{"acceptance_criteria", "criteria acceptanceCriteria", ""},
-		{"ref", "id step_id", "after"},
+		{"acceptance_criteria", "criteria acceptanceCriteria acceptance success_criteria definition_of_done", ""},
+		{"ref", "id key", "status step_id"},
+		{"ref", "step_id", "after"},
 		{"estimated_duration", "estimatedDuration duration", ""},
 		{"informed_by", "memories informedBy informed_by_memories", ""},
 		{"requires_approval", "requiresApproval require_approval needs_approval needsApproval approval_required approval confirm", ""},
@@ -261,6 +330,7 @@ var synonyms = sync.OnceValue(func() []strict.Synonym {
 		{"reason", "task goal objective", "note"},
 		{"after", "insert_after insertAfter", ""},
 		{"title=null", "activeForm active_form", ""},
+		{"full=null", "verbose format detail details", ""},
 		{"question=null", "header multiSelect multi_select", ""},
 		{`status="skipped"`, "delete remove deleted removed", ""},
 		{`status="done"`, "done completed finished", ""},

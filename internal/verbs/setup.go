@@ -15,7 +15,7 @@ import (
 // NewStep is a step as an agent writes it (WINK: NewPlanStep).
 type NewStep struct {
 	Title   string  `json:"title" jsonschema:"maxLength=160,description=one verifiable piece of work" text:"some"`
-	Details *string `json:"details,omitempty" jsonschema:"maxLength=512" hint:"where and how to verify it"`
+	Details *string `json:"details,omitempty" jsonschema:"maxLength=512" text:"rest" hint:"where and how to verify it"`
 }
 
 // Alone names the field that receives a plain string given instead of a step.

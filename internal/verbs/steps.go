@@ -161,7 +161,7 @@ func (s MarkStatus) Read(word string) string {
 type MarkStep struct {
 	StepID plan.StepID `json:"step_id" jsonschema:"description=such as S001"`
 	Status MarkStatus  `json:"status"`
-	Note   *string     `json:"note,omitempty" jsonschema:"maxLength=512,description=what you observed" hint:"what you saw" text:"some"`
+	Note   *string     `json:"note,omitempty" jsonschema:"maxLength=512,description=what you observed" hint:"what you saw" text:"some rest"`
 }
 
 // MarkStepReply is the result of a mark.
@@ -248,7 +248,7 @@ func (s *Service) ClaimStep(ctx context.Context, c Caller, a plan.ClaimStep) (Ma
 type UpdateStep struct {
 	StepID  plan.StepID `json:"step_id" jsonschema:"description=such as S001"`
 	Title   *string     `json:"title,omitempty" jsonschema:"maxLength=160" hint:"the new title"`
-	Details *string     `json:"details,omitempty" jsonschema:"maxLength=512" hint:"the new details"`
+	Details *string     `json:"details,omitempty" jsonschema:"maxLength=512" text:"rest" hint:"the new details"`
 }
 
 // UpdateStepReply is the edited step.

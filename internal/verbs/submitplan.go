@@ -15,7 +15,7 @@ type SubmitPlan struct {
 	Summary   string          `json:"summary" jsonschema:"description=1-3 sentences"`
 	Steps     []SubmittedStep `json:"steps"`
 	Questions []string        `json:"questions,omitempty"`
-	Reasoning *string         `json:"reasoning,omitempty"`
+	Reasoning *string         `json:"reasoning,omitempty" text:"rest"`
 	Facts
 	InformedBy []string `json:"informed_by,omitempty" jsonschema:"-"`
 	Duration   int      `json:"estimated_duration,omitempty" jsonschema:"-"` // seconds
@@ -156,7 +156,9 @@ func (c Caller) insteadOfProposal(what string) string {
 		return ""
 	}
 	if strings.Contains(what, "new step") && !strings.Contains(what, "which it splits") {
-		divide, _ := c.Can(Call{Kind: CallUpdate, JSON: `{"withdraw":true,"add_tasks":[{"title":"<title>","splits":1}]}`})
+		divide, _ := c.Can(Call{Kind: CallUpdate, JSON: `{"withdraw":true,"add_tasks":[{"splits":"<id>","title":"<title>",` +
+			`"type":"<feature|bugfix|chore|test>","context_hints":["<where to look first>"],` +
+			`"relevant_file_paths":["<a file it is about>"]}]}`})
 		return " A part of an approved step needs no approval: " + divide + "."
 	}
 	return " To withdraw it: " + withdraw + "."

@@ -369,14 +369,14 @@ func (r *TaskRef) UnmarshalText(text []byte) error {
 // meaning depends on the plan.
 type TaskFields struct {
 	Title              *string        `json:"title,omitempty"`
-	Details            *string        `json:"details,omitempty"`
+	Details            *string        `json:"details,omitempty" text:"rest"`
 	Type               *plan.StepType `json:"type,omitempty"`
 	DependsOn          *[]plan.StepID `json:"-"`
 	ContextHints       *[]string      `json:"context_hints,omitempty" hint:"where to look first"`
 	RelevantFilePaths  *[]string      `json:"relevant_file_paths,omitempty" hint:"a file it is about"`
 	Creates            *[]string      `json:"creates,omitempty" jsonschema:"description=files it brings about"`
 	AcceptanceCriteria *[]string      `json:"acceptance_criteria,omitempty"`
-	Verify             *string        `json:"verify,omitempty"`
+	Verify             *string        `json:"verify,omitempty" text:"commands"`
 	Risk               *plan.Risk     `json:"risk,omitempty"`
 	SuggestedAgent     *string        `json:"suggested_agent,omitempty" jsonschema:"-"`
 	Critical           *bool          `json:"critical,omitempty" jsonschema:"-"`
@@ -401,6 +401,13 @@ func (t TaskFields) patch(field string) (plan.Patch, error) {
 			split := paths(**list)
 			*list = &split
 		}
+	}
+	if t.Verify != nil { // without a prompt, and the quotes of Markdown around it
+		command := strings.TrimPrefix(strings.TrimSpace(*t.Verify), "$ ")
+		if inner := strings.Trim(command, "`"); len(inner) == len(command)-2 && !strings.Contains(inner, "`") {
+			command = inner
+		}
+		t.Verify = &command
 	}
 	if t.Args != nil {
 		t.Args = new(Written(*t.Args))

@@ -37,7 +37,11 @@ func row[In any, Out Reply](spec Spec, call func(*Service, context.Context, Call
 		func(ctx context.Context, s *Service, c Caller, arguments []byte) (Reply, error) {
 			defer s.touch(c) // even if the input is refused
 			var in In
-			if err := Decode(arguments, &in); err != nil {
+			err := Decode(arguments, &in)
+			if named, ok := s.byTitle(ctx, c, arguments); err != nil && ok {
+				arguments, err = named, Decode(named, &in)
+			}
+			if err != nil {
 				reply, err := s.elsewhere(ctx, c, err, &in, arguments)
 				if err == nil || spec.ReadOnly {
 					return reply, err

@@ -65,7 +65,7 @@ func (NewTask) Unlisted() []string { return []string{"tools"} }
 type TaskUpdate struct {
 	ID            TaskID      `json:"id"`
 	Status        *TaskStatus `json:"status,omitempty"`
-	Note          *string     `json:"note,omitempty" hint:"what you saw" text:"some"`
+	Note          *string     `json:"note,omitempty" hint:"what you saw" text:"some rest"`
 	Error         *string     `json:"error,omitempty" jsonschema:"description=it failed" hint:"what failed"`
 	Skip          *string     `json:"skip,omitempty" jsonschema:"description=why it is not needed"`
 	Output        *string     `json:"output,omitempty" text:"any"`

@@ -80,8 +80,19 @@ func (in Update) read() (updateInput, error) {
 // read checks the form of added tasks and of reports.
 func (in *updateInput) read(faults *plan.Faults, add []NewTask, update []TaskUpdate) {
 	in.add = readTasks(faults, "/add_tasks", add)
+	done, last := map[plan.StepID]bool{}, map[plan.StepID]taskChange{}
 	for i, u := range update {
-		in.update = append(in.update, u.read(faults, fmt.Sprintf("/update_tasks/%d", i)))
+		change := u.read(faults, fmt.Sprintf("/update_tasks/%d", i))
+		if in.update = append(in.update, change); change.mark == nil {
+			continue
+		}
+		last[change.id], done[change.id] = change, done[change.id] || change.mark.Status == plan.Done
+	}
+	for id, change := range last {
+		if done[id] && change.mark.Status != plan.Done {
+			faults.Add(plan.Refuse(plan.Conflict, change.field+"/status", "contradicts the status done above for "+id.String(),
+				"give each step one status"))
+		}
 	}
 }
 
@@ -89,6 +100,9 @@ func readTasks(faults *plan.Faults, field string, in []NewTask) []taskInput {
 	refs := map[string]bool{}
 	var tasks []taskInput
 	for i, t := range in {
+		if id, err := plan.ParseStepID(given(t.Ref)); err == nil && field == "/steps" && int(id) == i+1 {
+			t.Ref = nil // the id that it gets in a new plan
+		}
 		tasks = append(tasks, t.read(faults, fmt.Sprintf("%s/%d", field, i), refs))
 	}
 	return tasks
