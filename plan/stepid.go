@@ -48,7 +48,7 @@ func (id *StepID) UnmarshalJSON(data []byte) error {
 // never exist. The error is a *ValidationError of kind InvalidInput.
 func ParseStepID(text string) (StepID, error) {
 	word, _, _ := strings.Cut(strings.ToLower(strings.TrimSpace(text)), ": ")
-	word = strings.TrimSuffix(strings.TrimRight(word, ".):"), ".0")
+	word = strings.TrimRight(word, ".):")
 	for _, name := range []string{"step", "task", "s"} {
 		if rest, named := strings.CutPrefix(word, name); named {
 			word = strings.TrimLeft(rest, " _-")

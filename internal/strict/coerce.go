@@ -300,6 +300,9 @@ func (w *walk) decided(s *shape, raw jsontext.Value) {
 			return
 		}
 	}
+	if raw.Kind() == jsontext.KindNumber && !s.raw && s.Kind() != reflect.Interface {
+		raw = jsontext.Value(whole(string(raw)))
+	}
 	var err error
 	switch u := reflect.New(s.Type).Interface().(type) {
 	case json.UnmarshalerFrom:
