@@ -337,9 +337,9 @@ func TestRequestStateTellsNothing(t *testing.T) {
 	}
 	state := w.state()
 	want := mcpserver.SealClaims{
-		By: claims.By, Tool: "planning_submit_plan", Arguments: claims.Arguments, Request: state.ModeNow().Request.ID,
+		By: claims.By, Log: claims.Log, Tool: "planning_submit_plan", Arguments: claims.Arguments, Request: state.ModeNow().Request.ID,
 		Digest: plan.Digest(state.Draft), Expires: claims.Expires}
-	if claims != want || claims.Arguments == "" {
+	if claims != want || claims.Arguments == "" || claims.Log == "" {
 		t.Errorf("%+v", claims)
 	}
 	if left := time.Until(claims.Expires); left <= 29*time.Minute || left > 30*time.Minute {

@@ -142,7 +142,7 @@ func (s State) Opened() string {
 	return ""
 }
 
-// Opener returns who began that, and its subject.
+// Opener returns the actor that began it, and its subject.
 func (s State) Opener() (by, about string) {
 	p := s.Draft
 	if s.Plan.IsUnfinished() || p == nil && !s.PhaseNow().IsRestricted() {

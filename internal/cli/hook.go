@@ -236,7 +236,7 @@ func (a *app) holdForHook(ctx context.Context, ws *openWorkspace, path string) (
 	return toolbox.Hold{}, nil
 }
 
-// tracksToCheck returns the tracks of a workspace whose planning mode may be on: main, and the marked ones.
+// tracksToCheck returns the tracks of a workspace that may be in planning mode: main, and the marked ones.
 func tracksToCheck(place workspace.Workspace) []workspace.Workspace {
 	marked := slices.DeleteFunc(place.MarkedTracks(), func(w workspace.Workspace) bool { return w.Track == "" })
 	return append(marked, place.On(workspace.MainTrack))

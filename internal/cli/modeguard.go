@@ -83,14 +83,14 @@ func (a *app) isHeldIn(ctx context.Context, ws *openWorkspace) (bool, error) {
 	return by != nil, err
 }
 
-// restrictingTrack is a track whose planning mode is on.
+// restrictingTrack is a track in planning mode.
 type restrictingTrack struct {
 	workspace.Workspace
 	mode   plan.Mode
 	isIdle bool // it holds only its own sessions
 }
 
-// restrictingTracks returns the tracks of the workspace whose planning mode is on, according to the marks beside the logs. A mark is
+// restrictingTracks returns the tracks of the workspace in planning mode, according to the marks beside the logs. A mark is
 // missing only until the next look at its log, if a process was killed between writing the two.
 func (a *app) restrictingTracks(ctx context.Context, place workspace.Workspace) (all []restrictingTrack, err error) {
 	for _, track := range place.MarkedTracks() {
@@ -105,8 +105,8 @@ func (a *app) restrictingTracks(ctx context.Context, place workspace.Workspace) 
 	return all, nil
 }
 
-// holder returns the track whose planning mode holds a session wherever it calls, nil if none does: its own, that of a session above
-// this process, since a child must not escape, main's for all, or a person's for a session on no track yet.
+// holder returns the track with the planning mode that holds a session wherever it calls, nil if none does: its own, that of a session
+// above this process, since a child must not escape, main's for all, or a person's for a session on no track yet.
 func (a *app) holder(ctx context.Context, place workspace.Workspace, seen *presence.Registry,
 	session string) (*workspace.Workspace, error) {
 	restricting, err := a.restrictingTracks(ctx, place)
@@ -116,7 +116,8 @@ func (a *app) holder(ctx context.Context, place workspace.Workspace, seen *prese
 	own, above := seen.Bound(session).Track, a.sessionsAbove(seen)
 	for _, track := range restricting {
 		holds := func(s string) bool { on := seen.Bound(s).Track; return on == "" || on == track.TrackName() }
-		if track.mode.All || own == track.TrackName() || own == "" && track.mode.ByPerson && !track.isIdle || slices.ContainsFunc(above, holds) {
+		isNew := own == "" && track.mode.ByPerson && !track.isIdle
+		if track.mode.All || own == track.TrackName() || isNew || slices.ContainsFunc(above, holds) {
 			return &track.Workspace, nil
 		}
 	}

@@ -202,15 +202,10 @@ func (a *app) trackFor(ctx context.Context, place workspace.Workspace, seen *pre
 			return on, nil
 		}
 	}
-	open, err := a.openOverviews(ctx, place)
-	open = slices.DeleteFunc(open, trackOverview.isIdle)
-	if len(open) == 1 {
-		return open[0].place, err
-	}
-	return place.On(workspace.MainTrack), err
+	return a.onlyOpenTrack(ctx, place)
 }
 
-// onOwnTrack returns the workspace on the track of the agent that runs this command or whose host calls this hook, if the user named
+// onOwnTrack returns the workspace on the track of the agent behind this command or hook call, if the user named
 // none. A server serves sessions on several tracks, and finds the track for each call.
 func (a *app) onOwnTrack(ctx context.Context, place workspace.Workspace) (workspace.Workspace, error) {
 	if a.serving || a.place != nil || a.flags.ephemeral || a.namesTrack() || !place.HasTracks() && !a.isCleared {

@@ -52,7 +52,7 @@ func (a *app) refuseMoreTracks(ctx context.Context, place workspace.Workspace) e
 		return err
 	}
 	return plan.Refuse(plan.Conflict, "", "no further track can begin: "+strconv.Itoa(len(used))+" are open ("+boundedList(used)+")",
-		"ask the user to close tracks that nobody works on: planloop plan close NAME")
+		"ask the user to close unused tracks: planloop plan close NAME")
 }
 
 // boundedList joins a few of the names.
@@ -84,21 +84,12 @@ func (a *app) closedTracks(opened workspace.Workspace, open []trackSummary) (nam
 	return names
 }
 
-// openOverviews returns the open tracks of a workspace: those in use with main first, then the idle ones. It opens
-// a log only if nothing else says whether its track is open.
+// openOverviews returns the open tracks of a workspace: those in use with main first, then the idle ones.
 func (a *app) openOverviews(ctx context.Context, place workspace.Workspace) (open []trackOverview, err error) {
 	for _, one := range place.OpenTracks() {
-		track := overviewOf(one)
-		if !track.known {
-			ws, err := a.openTrack(ctx, one)
-			if err != nil {
-				return nil, err
-			}
-			state, err := ws.verbs.State(ctx)
-			if err != nil {
-				return nil, err
-			}
-			track.isOpen = state.IsOpen()
+		track, err := a.readOverview(ctx, one)
+		if err != nil {
+			return nil, err
 		}
 		if track.isOpen {
 			open = append(open, track)
@@ -106,4 +97,37 @@ func (a *app) openOverviews(ctx context.Context, place workspace.Workspace) (ope
 	}
 	inUse := slices.DeleteFunc(slices.Clone(open), trackOverview.isIdle)
 	return append(inUse, slices.DeleteFunc(open, func(t trackOverview) bool { return !t.isIdle() })...), nil
+}
+
+// readOverview opens the log of a track only if nothing else says whether it is open.
+func (a *app) readOverview(ctx context.Context, place workspace.Workspace) (trackOverview, error) {
+	track := overviewOf(place)
+	if track.known {
+		return track, nil
+	}
+	ws, err := a.openTrack(ctx, place)
+	if err != nil {
+		return track, err
+	}
+	state, err := ws.verbs.State(ctx)
+	track.isOpen = state.IsOpen()
+	return track, err
+}
+
+// onlyOpenTrack returns the workspace on its only open track that is not idle, else on main.
+func (a *app) onlyOpenTrack(ctx context.Context, place workspace.Workspace) (workspace.Workspace, error) {
+	only, found := place.On(workspace.MainTrack), false
+	for _, one := range place.OpenTracks() {
+		track, err := a.readOverview(ctx, one)
+		switch {
+		case err != nil:
+			return only, err
+		case !track.isOpen || track.isIdle():
+		case found: // there may be a hundred more
+			return place.On(workspace.MainTrack), nil
+		default:
+			only, found = one, true
+		}
+	}
+	return only, nil
 }

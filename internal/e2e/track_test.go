@@ -2,13 +2,15 @@ package e2e_test
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
 
-	"github.com/planloop/planloop/internal/store/sqlite"
+	"github.com/planloop/planloop/internal/testenv"
 )
 
 // planOf returns the arguments that set up a plan of one step.
@@ -51,7 +53,7 @@ func TestEachSessionHasItsTrack(t *testing.T) {
 	login.do("planning_mark_step", arguments{"step_id": "S001", "status": "done"})
 	third := p.open()
 	got := third.do("planloop_status", arguments{})
-	for _, want := range []string{`'s plan "Fix the docs again". To help, take a step.`, "planning_setup_plan begins a track",
+	for _, want := range []string{`'s plan (Fix the docs again). To help, take a step.`, "planning_setup_plan begins a track",
 		"Correct the README"} {
 		if !strings.Contains(got.text, want) {
 			t.Errorf("no %s: %s", want, got.text)
@@ -76,37 +78,129 @@ func TestEachSessionHasItsTrack(t *testing.T) {
 	p.sound()
 }
 
-// TestNoPlanIsLostToASetUpBesideIt has sessions plan at the same moment, and kills some: each acknowledged plan is the current one of
-// its own track, and no track is empty.
+// TestNoPlanIsLostToASetUpBesideIt has sessions plan at the same moment, again and again, and kills some: each acknowledged plan is in one
+// log, only its own session has replaced it, and no track is empty.
 func TestNoPlanIsLostToASetUpBesideIt(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
-	var all sync.WaitGroup
-	acknowledged := make([]bool, 8)
-	for i := range acknowledged {
-		h := p.open()
-		if i%4 == 3 {
-			all.Go(h.kill)
+	hosts := []*host{p.open(), p.open(), p.open(), p.open()}
+	rounds, kill := testenv.Count(3, 8, 250), testenv.Count(2, 2, 4) // a hundred tracks are the limit
+	var mu sync.Mutex
+	var acknowledged []string
+	for round := range rounds {
+		var all sync.WaitGroup
+		victim := -1
+		if round%kill == 1 {
+			victim = round / kill % len(hosts)
+			all.Go(hosts[victim].kill)
 		}
-		all.Go(func() {
-			got, err := h.tool("planning_setup_plan", planOf(fmt.Sprintf("Task %d", i), "Do it"))
-			acknowledged[i] = err == nil && !got.refused
-			if !acknowledged[i] && i%4 != 3 {
-				t.Errorf("session %d: %v %s", i, err, got.text)
+		for i, h := range hosts {
+			all.Go(func() {
+				objective := fmt.Sprintf("Task %d of %d", round, i)
+				got, err := h.tool("planning_setup_plan", planOf(objective, "Do it"))
+				if isDone := err == nil && !got.refused; isDone {
+					mu.Lock()
+					defer mu.Unlock()
+					acknowledged = append(acknowledged, objective)
+				} else if i != victim {
+					t.Errorf("%s: %v %s", objective, err, got.text)
+				}
+			})
+		}
+		all.Wait()
+		if victim >= 0 {
+			hosts[victim] = p.open()
+		}
+	}
+	setUp := regexp.MustCompile(`plan "(.*)" set up with 1 step by (\S+)`)
+	found := map[string]int{}
+	for _, track := range append(p.tracks(), "main") {
+		if track != "main" && isBeingMade(track) {
+			continue
+		}
+		owner := ""
+		for _, line := range setUp.FindAllStringSubmatch(p.must("--track", filepath.Base(track), "log", "-n", "0"), -1) {
+			found[line[1]]++
+			if owner != "" && line[2] != owner {
+				t.Errorf("%s: the plan of %s was replaced by %s", track, owner, line[2])
 			}
-		})
-	}
-	all.Wait()
-	shown := p.must("show")
-	for _, folder := range p.tracks() {
-		if sqlite.CachedHead(folder).Seq == 0 && !isBeingMade(folder) {
-			t.Errorf("%s is empty", folder)
+			owner = line[2]
 		}
-		shown += p.must("--track", filepath.Base(folder), "show")
+		if owner == "" {
+			t.Errorf("%s has no plan", track)
+		}
 	}
-	for i, is := range acknowledged {
-		if is && !strings.Contains(shown, fmt.Sprintf("Task %d\n", i)) {
-			t.Errorf("the plan of session %d is gone:\n%s", i, shown)
+	for _, objective := range acknowledged {
+		if found[objective] != 1 {
+			t.Errorf("%s is in %d logs", objective, found[objective])
+		}
+	}
+	p.sound()
+}
+
+// TestSessionsKeepToTheirTracks has sessions plan, add steps, join tracks and come back over other servers at random: every acknowledged
+// change is in the log of the track that its session was on, and in no other.
+func TestSessionsKeepToTheirTracks(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	random := rand.New(rand.NewPCG(1, uint64(testenv.Count(1, 2, 3))))
+	servers := []*host{p.open(), p.open()}
+	tracks, on := []string{"main"}, map[int]string{}
+	want := map[string][]string{} // changes by track
+	call := func(session int, tool string, args arguments) (text string, isDone bool) {
+		t.Helper()
+		got, err := servers[random.IntN(len(servers))].request("tools/call", arguments{"name": tool, "arguments": args,
+			"_meta": arguments{"ai.opencode/sessionID": fmt.Sprint("s", session)}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(got.Result), !strings.Contains(string(got.Result), `"isError":true`)
+	}
+	begun := regexp.MustCompile(`on the new track ([a-z0-9-]+)`)
+	for i := range testenv.Count(20, 60, 600) {
+		session, name := random.IntN(4), fmt.Sprintf("Change %d", i)
+		switch random.IntN(8) {
+		case 0:
+			if at := random.IntN(len(servers)); i%2 == 0 {
+				servers[at].kill()
+				servers[at] = p.open()
+			}
+		case 1:
+			track := tracks[random.IntN(len(tracks))]
+			if _, isDone := call(session, "planloop_status", arguments{"track": track}); isDone {
+				on[session] = track
+			}
+		case 2:
+			if len(tracks) > 20 {
+				continue
+			}
+			text, isDone := call(session, "planning_setup_plan", planOf(name, "Begin"))
+			if !isDone {
+				t.Errorf("set-up: %s", text)
+			}
+			if new := begun.FindStringSubmatch(text); new != nil {
+				on[session], tracks = new[1], append(tracks, new[1])
+			} else if on[session] == "" {
+				on[session] = "main"
+			}
+			want[on[session]] = append(want[on[session]], name)
+		default:
+			if on[session] == "" {
+				continue
+			}
+			if _, isDone := call(session, "planning_add_step", arguments{"steps": []arguments{{"title": name}}}); isDone {
+				want[on[session]] = append(want[on[session]], name)
+			}
+		}
+	}
+	for _, track := range tracks {
+		text := p.must("--track", track, "log", "-n", "0")
+		for own, changes := range want {
+			for _, change := range changes {
+				if is := strings.Contains(text, `"`+change+`"`); is != (own == track) {
+					t.Errorf("%s in the log of %s: %t, made on %s\n%s", change, track, is, own, text)
+				}
+			}
 		}
 	}
 	p.sound()

@@ -53,7 +53,7 @@ func (f folder) touch(name string, now time.Time) error {
 	return touchFile(f.seen(name), now)
 }
 
-// last is the file whose time is that of the last touch.
+// last is the file with the time of the last touch.
 func (f folder) last() string { return filepath.Join(string(f), "last") }
 
 func touchFile(path string, now time.Time) error {

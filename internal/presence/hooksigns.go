@@ -315,7 +315,7 @@ const (
 	callArguments = 4
 )
 
-// withPart returns the reported calls whose name has that text's hash in a part; none for "".
+// withPart returns the reported calls with that text's hash in a part of the name; none for "".
 func withPart(names []string, part int, text string) (found []string) {
 	for _, name := range names {
 		if parts := strings.Split(name, "."); text != "" && len(parts) > part && parts[part] == hashText(text) {

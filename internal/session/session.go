@@ -24,7 +24,7 @@ type Options struct {
 	Limits   plan.Limits
 	Presence Presence         // nil: no actor is ever seen
 	Mark     Mark             // nil: planning mode leaves no mark outside the log
-	Main     *Session         // of the track main, whose signals concern this track too; nil: this is main
+	Main     *Session         // of the track main: its signals concern this track too; nil: this is main
 	Changed  func()           // called after each change by this session, which it must not use; nil: not called
 	Now      func() time.Time // nil: time.Now
 	Logger   *slog.Logger     // nil: discards

@@ -151,8 +151,8 @@ func (s *Service) Status(ctx context.Context, c Caller, in Status) (StatusReply,
 	return reply, nil
 }
 
-// statusWithoutPlan returns a status that hands out no step to a session that is on none of several tracks, or whose plan another
-// session has replaced; else one without a reason.
+// statusWithoutPlan returns a status that hands out no step to a session that is on none of several tracks, or if another session has
+// replaced its plan; else one without a reason.
 func (s *Service) statusWithoutPlan(ctx context.Context, state plan.State, c Caller) (reply StatusReply, err error) {
 	reply = StatusReply{Revision: state.Revision, WorkspaceInfo: WorkspaceInfo{Workspace: s.opts.Workspace, Doubt: s.opts.Doubt},
 		brief: c.brief()}
@@ -538,7 +538,7 @@ type WorkspaceInfo struct {
 	Workspace string `json:"workspace,omitempty"`
 	Doubt     string `json:"workspace_doubt,omitempty"`
 
-	Beside string   `json:"beside,omitempty" jsonschema:"-"`      // whose plan it is, for a session on no track
+	Beside string   `json:"beside,omitempty" jsonschema:"-"`      // the owner of the plan, for a session on no track
 	Tracks []string `json:"open_tracks,omitempty" jsonschema:"-"` // for a session that must choose one
 	Shared []string `json:"shared_files,omitempty" jsonschema:"-"`
 }

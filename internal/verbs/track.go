@@ -24,7 +24,7 @@ type Tracks interface {
 	Others(ctx context.Context) ([]TrackPlan, error)
 	// Join returns the service of the track of that name. If create is set, a track that does not exist is begun.
 	Join(ctx context.Context, name string, create bool) (*Service, error)
-	// HeldBy returns the track whose planning mode holds the caller wherever it calls, "" if none does.
+	// HeldBy returns the track with the planning mode that holds the caller wherever it calls, "" if none does.
 	HeldBy(ctx context.Context, c Caller) (string, error)
 	// Binding returns what is known of the caller's session.
 	Binding(c Caller) Binding
@@ -42,7 +42,7 @@ type Tracks interface {
 type TrackView struct {
 	Name     string `json:"name"`
 	Goal     string `json:"goal"` // "" if it is not open
-	By       string `json:"by"`   // who began that
+	By       string `json:"by"`   // the opener
 	Progress string `json:"progress,omitempty"`
 	IsIdle   bool   `json:"idle,omitempty"` // without a sign of life for a week: no other session is led to it
 }
@@ -111,14 +111,14 @@ func besideOthers[R any](ctx context.Context, s *Service, c Caller, begins begin
 	})
 }
 
-// ownerAndPlan names who began what a track is for, and that.
+// ownerAndPlan names the opener of a track and its plan.
 func (s *Service) ownerAndPlan(state plan.State) string {
 	by, about := state.Opener()
 	return s.planOf(by, about)
 }
 
 func (s *Service) planOf(by, about string) string {
-	return cmp.Or(s.opts.Tracks.Title(by), s.ForPeople(by)) + "'s plan " + plan.Quote(plan.Shorten(about, titleShown))
+	return cmp.Or(s.opts.Tracks.Title(by), s.ForPeople(by)) + "'s plan (" + plan.Shorten(about, titleShown) + ")"
 }
 
 // isAlone reports whether the caller is the actor of that name, and that actor is one session.
@@ -144,7 +144,7 @@ func (s *Service) joinTrack(ctx context.Context, c Caller, name string, create b
 	if held, err := tracks.HeldBy(ctx, c); err != nil || held != "" && held != name {
 		return nil, orHeld(err, held)
 	}
-	// Other chats may share a connection whose host names no sessions.
+	// If a host names no sessions, its chats share a connection.
 	isShared := c.Session == c.Actor.Name && strings.Contains(c.Session, "#")
 	if isShared && on.Track == s.Track() && name != s.Track() && opened != "" && opened == on.Began {
 		return nil, plan.Refuse(plan.Conflict, "/track", "this connection's own plan is open on track "+on.Track,
@@ -192,7 +192,7 @@ func (s *Service) checkTrack(ctx context.Context, c Caller) error {
 	return err
 }
 
-// choices returns the lines about the open tracks for an agent whose session is on none of several.
+// choices returns the lines about the open tracks for a session that is on none of several.
 func (s *Service) choices(ctx context.Context, c Caller) (lines []string, err error) {
 	tracks := s.tracksOf(c)
 	if tracks == nil || tracks.HasChosen(c) {
