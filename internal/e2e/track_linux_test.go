@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -110,6 +111,11 @@ func TestPlanningModeHoldsItsTrack(t *testing.T) {
 	a.do("planning_setup_plan", planOf("Add login", "Write the form"))
 	docs := hostSession{t, p, p.open(), "docs"}
 	docs.call("planning_setup_plan", planOf("Fix the docs", "Correct the README"))
+	again := docs.call("planning_setup_plan", planOf("Fix the docs again", "Correct the README"))
+	former := regexp.MustCompile(`plan restore ([a-z0-9-]+)`).FindStringSubmatch(again)
+	if former == nil {
+		t.Fatal(again)
+	}
 	a.do("planning_enter_plan_mode", arguments{"reason": "it is large"})
 
 	write := arguments{"file_path": filepath.Join(p.workspace, "x"), "content": "x"}
@@ -160,6 +166,8 @@ func TestPlanningModeHoldsItsTrack(t *testing.T) {
 		`PLANLOOP_AGENT=carl "$PLANLOOP" start Escape --step Run`,
 		`"$PLANLOOP" --agent carl --track fix-the-docs step mark S001 done`,
 		`"$PLANLOOP" --track escape start Escape --step Run`,
+		`"$PLANLOOP" --track fix-the-docs plan restore ` + former[1],
+		`"$PLANLOOP" --track fix-the-docs alert --id x -m y`,
 		`"$PLANLOOP" serve <` + call,
 		`PLANLOOP_AGENT=carl "$PLANLOOP" serve <` + call,
 		`"$PLANLOOP" serve --track fix-the-docs <` + call,

@@ -131,6 +131,9 @@ func (s *Service) setUpReply(c Caller, outcome session.Outcome, draft bool) Setu
 
 // Restore makes a former plan the current one again and archives the current one, or makes it a draft: see plan.Restore.
 func (s *Service) Restore(ctx context.Context, c Caller, planID string) (SetupPlanReply, error) {
+	if err := s.checkTrack(ctx, c); err != nil {
+		return SetupPlanReply{}, err
+	}
 	outcome, err := s.session.Restore(ctx, c.Actor, planID)
 	s.touch(c)
 	if err != nil {

@@ -161,7 +161,7 @@ func (s *Service) joinTrack(ctx context.Context, c Caller, name string, create b
 }
 
 func heldError(track string) error {
-	return plan.Refuse(plan.Conflict, "/track", "planning mode holds this session on track "+track,
+	return plan.Refuse(plan.Conflict, "", "planning mode holds this session on track "+track,
 		"submit a plan, or ask the user to end planning mode")
 }
 
