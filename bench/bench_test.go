@@ -55,7 +55,7 @@ func connectInProcess(b *testing.B, service *verbs.Service) *client {
 	server, err := mcpserver.New(mcpserver.Options{
 		Version: "bench", Strategy: prompts.React,
 		Actor: func(string, string) plan.Actor { return actor() },
-		Service: func(context.Context, mcpserver.Roots, ...string) (*verbs.Service, error) {
+		Service: func(context.Context, mcpserver.Roots, string) (*verbs.Service, error) {
 			return service, nil
 		},
 	})

@@ -140,7 +140,15 @@ func (s *Service) NextAction(ctx context.Context, c Caller) (NextAction, error) 
 	if err != nil {
 		return NextAction{}, err
 	}
+	if open, err := s.choices(ctx, c); err != nil || len(open) > 0 {
+		return chooseTrack(), err
+	}
 	return s.NextActionIn(state, c), nil
+}
+
+// chooseTrack is the next action of a session that is on none of several tracks.
+func chooseTrack() NextAction {
+	return newAction(ChooseTrack, "", "Join one of these tracks to help, or begin your own for another task: ", Call{Kind: CallSetUp}, ".")
 }
 
 // NextActionIn is NextAction for a state that was already read.

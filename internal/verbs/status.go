@@ -161,7 +161,7 @@ func (s *Service) statusWithoutPlan(ctx context.Context, state plan.State, c Cal
 	}
 	if len(reply.Tracks) > 0 {
 		reply.Now, reply.Beside = StatusNow{Reason: ChooseTrack}, "Several plans are open here, and this session works on none of them yet."
-		reply.NextAction = "Join one of these tracks to help, or begin your own for another task: " + c.word(Call{Kind: CallSetUp}) + "."
+		reply.NextAction = chooseTrack().For(c)
 		return reply, nil
 	}
 	if replaced := s.replacedSince(c, state); replaced != "" {
