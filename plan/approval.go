@@ -270,6 +270,7 @@ func (e PlanApproved) apply(s State) State {
 	p, change := *s.Draft, s.isRevision()
 	if change {
 		p.Steps = p.Steps.withProgressOf(s.Plan.Steps, p.Version > s.Plan.Version, e.Beside)
+		e.Approval.Earlier = s.Plan.Approval.Comments()
 	}
 	p.Status, p.Approval, p.Edits, p.UpdatedAt = StatusActive, &e.Approval, nil, e.Approval.At
 	if change && e.Beside && s.Plan.Status == StatusReplanning && hasFailedCritical(&p) {

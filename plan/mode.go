@@ -251,7 +251,7 @@ func (a EnterMode) decide(s State, f Facts) ([]Event, error) {
 	return []Event{ModeEntered{Task: a.Task, Reason: a.Reason, By: f.Actor.Name, At: f.Now, All: a.All,
 		IsAgentsOwn: f.Actor.Kind == Agent && f.Actor.Way() == "",
 		IdleTimeout: Limit(f.Limits.GatheringTimeout), ApprovalTimeout: Limit(f.Limits.ApprovalTimeout),
-		PersonOnly: f.Limits.PersonOnly, ByPerson: f.Actor.Kind != Agent || f.Actor.Way() != ""}}, nil
+		PersonOnly: f.Limits.PersonOnly}}, nil
 }
 
 // ModeEntered begins planning mode.
@@ -266,15 +266,14 @@ type ModeEntered struct {
 	IdleTimeout     Limit `json:"quiet"` // longest gathering without a sign of life
 	ApprovalTimeout Limit `json:"wait,omitempty"`
 	PersonOnly      bool  `json:"person_only,omitempty"`
-	All             bool  `json:"all,omitempty"`       // it holds the sessions of all tracks
-	ByPerson        bool  `json:"by_person,omitempty"` // and those on no track yet; absent in old logs
+	All             bool  `json:"all,omitempty"` // it holds the sessions of all tracks
 }
 
 func (e ModeEntered) apply(s State) State {
 	return s.withMode(PhaseGathering, func(m *Mode) {
 		*m = Mode{Task: e.Task, Reason: e.Reason, By: e.By, Since: e.At, Approved: m.Approved, IsAgentsOwn: e.IsAgentsOwn,
 			IdleTimeout: e.IdleTimeout, ApprovalTimeout: e.ApprovalTimeout, PersonOnly: e.PersonOnly,
-			All: e.All, ByPerson: e.ByPerson}
+			All: e.All, ByPerson: !e.IsAgentsOwn}
 	})
 }
 

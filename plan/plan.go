@@ -73,6 +73,8 @@ type Approval struct {
 	Comment string    `json:"comment,omitempty"`
 	At      time.Time `json:"at"`
 
+	Earlier []string `json:"earlier,omitempty"` // comments of the approvals before that this one changed, oldest first
+
 	Revision Revision `json:"revision,omitempty"` // of the log that includes it; 0 in old logs
 	Edits    *Edits   `json:"edits,omitempty"`    // by people, in the submitted draft
 
@@ -82,6 +84,18 @@ type Approval struct {
 	UnseenSteps []StepID `json:"unseen,omitempty"`     // steps split off later, with text the approver has not seen
 
 	Tools map[string]string `json:"tools,omitempty"` // definitions of the steps' tools that other servers provide
+}
+
+// Comments returns the comments of the approval and of those before that it changed, oldest first. a may be nil.
+func (a *Approval) Comments() []string {
+	if a == nil {
+		return nil
+	}
+	comments := slices.Clone(a.Earlier)
+	if a.Comment != "" {
+		comments = append(comments, Way(a.Way).Decider(a.By)+": "+a.Comment)
+	}
+	return comments
 }
 
 // UnseenNote says that the approver has not seen a step, because it was split off later; "" for every

@@ -18,11 +18,13 @@ export class Inspector {
     this.#target = target;
   }
 
-  // A stdio server gets a home and a state folder through the Inspector, which does not pass on the rest of its own environment.
+  // A stdio server gets a home, a state folder and the agent's name through the Inspector, which does not pass on the rest of its own
+  // environment. The name makes one session of its many connections.
   static stdio(command, where, era) {
     const { workspace, home, state, program } = where;
     return new Inspector(command, where, {
-      options: ['--protocol-era', era, '--transport', 'stdio', '--cwd', workspace, '-e', `HOME=${home}`, '-e', `XDG_STATE_HOME=${state}`],
+      options: ['--protocol-era', era, '--transport', 'stdio', '--cwd', workspace, '-e', `HOME=${home}`, '-e', `XDG_STATE_HOME=${state}`,
+        '-e', 'PLANLOOP_AGENT=inspector'],
       server: ['--', program, 'serve'],
     });
   }

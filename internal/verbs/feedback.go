@@ -82,6 +82,18 @@ func collectFeedback(state plan.State, remarks []PlacedComment, told plan.Revisi
 	return f
 }
 
+// approvedWith lists the comments of the approvals in force, except the one that the decision has.
+func (f Feedback) approvedWith(state plan.State) []string {
+	if state.Plan == nil || state.Plan.Approval == nil {
+		return nil
+	}
+	approval := state.Plan.Approval
+	if d := f.Decision; d != nil && d.Outcome == plan.Approved && d.Comment == approval.Comment {
+		return approval.Earlier
+	}
+	return approval.Comments()
+}
+
 // feedbackStart returns the times from which input is about the current work. Answers and comments may precede the plan or its
 // planning, so they count since the plan before, not counting former drafts and versions of this one; a decision counts
 // for its own plan only. Comments that name their plan are matched by that: see currentComments.
