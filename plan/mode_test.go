@@ -291,7 +291,8 @@ func TestEnterRemembersTaskAndReason(t *testing.T) {
 	w := newWorkspace(t)
 	now := w.now
 	w.do(person, plan.EnterMode{Task: "Move the sessions"})
-	want := plan.Mode{Task: "Move the sessions", By: "petra", ByPerson: true, Since: now, IdleTimeout: plan.Limit(time.Hour), ApprovalTimeout: -1}
+	want := plan.Mode{Task: "Move the sessions", By: "petra", ByPerson: true, Since: now, IdleTimeout: plan.Limit(time.Hour),
+		ApprovalTimeout: -1}
 	if diff := cmp.Diff(want, w.state.ModeNow()); diff != "" {
 		t.Error(diff)
 	}
