@@ -33,7 +33,7 @@ func startedTries() map[string][]string {
 		"submit": {`--json {"summary":"Mine","steps":[{"title":"Mine"}]}`}, "approve": {"", "S001"}, "reject": {"no"}, "edit": {"no"},
 		"answer": {"yes"}, "comment": {"no", "--met C1"}, "reply": {"C1 no"}, "pause": {""}, "step next": {""},
 		"step skip": {"S001 --reason x"}, "step retry": {"S001"}, "step settle": {"S001 --choice abort"},
-		"replan": {`--json {"changes":"all"}`}, "plan restore": {"ID"},
+		"replan": {`--json {"changes":"all"}`}, "plan restore": {"ID"}, "plan switch": {"main"}, "plan close": {"main"},
 		"import": {"plan.json", "--draft plan.json"}, "purge": {""}, "serve": {""},
 		"export": {"", "-o -", "--output new.json", "--output false", "--dir out"},
 		"sync":   {"", "--remove", "--dry-run", "--dry-run=false"},

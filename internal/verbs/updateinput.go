@@ -100,12 +100,18 @@ func readTasks(faults *plan.Faults, field string, in []NewTask) []taskInput {
 	refs := map[string]bool{}
 	var tasks []taskInput
 	for i, t := range in {
-		if id, err := plan.ParseStepID(given(t.Ref)); err == nil && field == "/steps" && int(id) == i+1 {
+		if id, is := looksLikeID(given(t.Ref)); is && field == "/steps" && int(id) == i+1 {
 			t.Ref = nil // the id that it gets in a new plan
 		}
 		tasks = append(tasks, t.read(faults, fmt.Sprintf("%s/%d", field, i), refs))
 	}
 	return tasks
+}
+
+// looksLikeID reports whether a ref is a step id or its end, and so no name of its own, as step_1 is.
+func looksLikeID(ref string) (plan.StepID, bool) {
+	id, err := plan.ParseStepID(ref)
+	return id, err == nil && strings.HasSuffix(id.String(), strings.ToUpper(ref))
 }
 
 // notBlank refuses a text that is given but blank.
@@ -129,7 +135,7 @@ func (t NewTask) read(faults *plan.Faults, field string, refs map[string]bool) t
 	}
 	field += "/ref"
 	task.ref = required(faults, plan.Text{Field: field, Max: plan.MaxHint}, *t.Ref)
-	if id, err := plan.ParseStepID(task.ref); err == nil && strings.HasSuffix(id.String(), strings.ToUpper(task.ref)) {
+	if _, is := looksLikeID(task.ref); is {
 		faults.Add(plan.Refuse(plan.InvalidInput, field, "looks like a step id", "give a name, such as schema"))
 	}
 	if task.ref != "" && refs[task.ref] {
