@@ -153,6 +153,10 @@ func (a *app) reportedSession(ctx context.Context, roots mcpserver.Roots, call m
 	ws.presence.Serve(call.Actor, session)
 	if on := ws.presence.Bound(call.Actor); on.Track != "" && ws.presence.Bound(session).Track == "" {
 		// An earlier call of this or another session was not reported.
+		held, err := a.holder(ctx, ws.place, ws.presence, session)
+		if err != nil || held != nil && held.TrackName() != on.Track {
+			return session
+		}
 		if err := ws.presence.Bind(session, presence.Binding{Track: on.Track, Saw: on.Saw}); err != nil {
 			a.logger().Debug("the session's track is not recorded", "error", err)
 		}

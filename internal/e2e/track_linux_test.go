@@ -191,3 +191,68 @@ func TestPlanningModeHoldsItsTrack(t *testing.T) {
 	}
 	p.sound()
 }
+
+// TestUnknownSessionIsHeld: of two sessions that one server serves, planning mode holds one. A call that both report begins and changes
+// nothing.
+func TestUnknownSessionIsHeld(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	h := p.open()
+	login, docs := hostSession{t, p, h, "login"}, hostSession{t, p, h, "docs"}
+	login.call("planning_setup_plan", planOf("Add login", "Write the form"))
+	docs.call("planning_setup_plan", planOf("Fix the docs", "Correct the README"))
+	login.call("planning_enter_plan_mode", arguments{"reason": "it is large"})
+	before := p.must("--track", "fix-the-docs", "log")
+	for _, c := range []struct {
+		tool string
+		args arguments
+	}{
+		{"planloop_start", arguments{"goal": "Escape", "track": "escape"}},
+		{"planloop_start", arguments{"goal": "Escape", "track": "fix-the-docs"}},
+		{"planning_setup_plan", planOf("Escape", "Run")},
+		{"planning_enter_plan_mode", arguments{"reason": "escape"}},
+	} {
+		login.tell(c.tool, "", c.args)
+		docs.tell(c.tool, "", c.args)
+		got, err := h.tool(c.tool, c.args) // to enter a mode that is on already is no error
+		if err != nil {
+			t.Fatal(err)
+		}
+		if all := p.tracks(); len(all) != 1 || p.must("--track", "fix-the-docs", "log") != before {
+			t.Errorf("%s %v: tracks %q\n%s", c.tool, c.args, all, got.text)
+		}
+	}
+}
+
+// TestHeldSessionTakesNoTrackOfANamedAgent: a server of its shell names the session under the name of an agent on another track.
+func TestHeldSessionTakesNoTrackOfANamedAgent(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	p.must("start", "Add login", "--step", "Write the form")
+	p.must("--track", "fix-the-docs", "start", "Fix the docs", "--step", "Correct the README")
+	p.agent("named", "PLANLOOP_AGENT=dora").do("planloop_status", arguments{"track": "fix-the-docs"})
+	p.person("--track", "main", "plan", "start", "it is large").succeeds("lanning")
+	var call strings.Builder
+	for i, request := range []arguments{
+		{"method": "initialize", "params": arguments{"protocolVersion": "2025-06-18", "capabilities": arguments{},
+			"clientInfo": arguments{"name": "child", "version": "1"}}},
+		{"method": "tools/call", "params": arguments{"name": "planloop_status", "arguments": arguments{},
+			"_meta": arguments{"openai/session": "new"}}},
+	} {
+		request["jsonrpc"], request["id"] = "2.0", i
+		line, err := json.Marshal(request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprintf(&call, "%s\n", line)
+	}
+	path := filepath.Join(t.TempDir(), "call.jsonl")
+	if err := os.WriteFile(path, []byte(call.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p.agent("agent").shell(`PLANLOOP_AGENT=dora "$PLANLOOP" serve <` + path)
+	write := arguments{"file_path": filepath.Join(p.workspace, "x"), "content": "x"}
+	if got := (hostSession{t, p, nil, "new"}).tell("Write", "", write); !strings.Contains(got, "Planning mode") {
+		t.Errorf("the session is not held any more: %q", got)
+	}
+}
