@@ -74,15 +74,11 @@ func create(path string, flag int) error {
 
 // lastTouch returns when any name was last touched, zero if never.
 func (f folder) lastTouch() time.Time {
-	entries, _ := os.ReadDir(string(f)) // a missing folder has seen nothing
-	var last time.Time
-	for _, entry := range entries {
-		info, err := entry.Info()
-		if err == nil && strings.HasSuffix(entry.Name(), ".seen") && info.ModTime().After(last) {
-			last = info.ModTime()
-		}
+	info, err := os.Lstat(f.last())
+	if err != nil || f == "" {
+		return time.Time{}
 	}
-	return last
+	return info.ModTime()
 }
 
 // isLocked reports whether a process holds a name's connection. Its lock is shared, so that two checks do not meet as holders.

@@ -169,11 +169,7 @@ func (b *Registry) LastActivity() time.Time {
 
 // LastLife returns the last sign of life of any name on the track with its state in stateDir, by the time of one file.
 func LastLife(stateDir string) time.Time {
-	info, err := os.Lstat(subfolder(stateDir, seenName).last())
-	if err != nil {
-		return time.Time{}
-	}
-	return later(time.Time{}, info.ModTime(), time.Now())
+	return later(time.Time{}, subfolder(stateDir, seenName).lastTouch(), time.Now())
 }
 
 const maxSkew = time.Minute // of a file's time, ahead of the clock
