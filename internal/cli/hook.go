@@ -206,10 +206,8 @@ func (a *app) hookCaller(ws *openWorkspace) verbs.Caller {
 func (a *app) hookPolicy(ws *openWorkspace, host hook.Host) hook.Policy {
 	home, _ := a.home()
 	return hook.Policy{
-		Guard: func(ctx context.Context, path string) (toolbox.Hold, error) { return a.holdForHook(ctx, ws, path) },
-		Named: func(ctx context.Context, places []string) (toolbox.Hold, error) {
-			return a.holdByName(ctx, ws, places)
-		},
+		Guard:      func(ctx context.Context, path string) (toolbox.Hold, error) { return a.holdForHook(ctx, ws, path) },
+		Named:      func(ctx context.Context, places []string) (toolbox.Hold, error) { return a.holdByName(ctx, ws, places) },
 		HasTool:    mcpserver.IsTool,
 		IsServer:   func(call hook.Call) bool { return a.servesHost(ws.place, call) },
 		IsShadowed: func(call hook.Call) bool { return shadowed(ws.place, call) },

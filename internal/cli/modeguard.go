@@ -66,18 +66,16 @@ func (a *app) isHeldIn(ctx context.Context, ws *openWorkspace) (bool, error) {
 	if ws.place.HasTracks() && !a.namesTrack() && (isCall || a.parent == nil) { // else the session is on the track of this app
 		on = ws.presence.Bound(session).Track
 	}
-	if on != "" {
-		track, err := a.openTrack(ctx, ws.place.On(on))
-		if err != nil {
-			return false, err
-		}
-		if restricted, err := track.verbs.Restricted(ctx); err != nil || restricted {
-			return restricted, err
-		}
-	}
 	if on == "" {
 		restricting, err := a.restrictingTracks(ctx, ws.place)
 		return slices.ContainsFunc(restricting, func(t restrictingTrack) bool { return !t.isIdle }), err
+	}
+	track, err := a.openTrack(ctx, ws.place.On(on))
+	if err != nil {
+		return false, err
+	}
+	if restricted, err := track.verbs.Restricted(ctx); err != nil || restricted {
+		return restricted, err
 	}
 	by, err := a.holder(ctx, ws.place, ws.presence, session)
 	return by != nil, err

@@ -24,7 +24,7 @@ func newPlanCommand(a *app) *cobra.Command {
 		if err := refuseMisspelled(cmd, args); err != nil {
 			return err
 		}
-		return a.enterMode(cmd, args)
+		return a.enterMode(cmd, verbs.PlanFor{Task: strings.Join(args, " ")})
 	})
 	cmd.SuggestionsMinimumDistance = 2
 	cancel := func(s *verbs.Service, ctx context.Context, c verbs.Caller, _ string) (verbs.ModeReply, error) {
@@ -54,7 +54,7 @@ func newPlanStartCommand(a *app) *cobra.Command {
 		if all && !a.namesTrack() {
 			a.flags.track = workspace.MainTrack
 		}
-		return a.enterModeFor(cmd, verbs.PlanFor{Task: strings.Join(args, " "), All: all})
+		return a.enterMode(cmd, verbs.PlanFor{Task: strings.Join(args, " "), All: all})
 	})
 	cmd.Flags().BoolVar(&all, "all", false, "hold the sessions of all tracks, on the track main")
 	return cmd
@@ -65,11 +65,7 @@ func withTracks(a *app, cmd *cobra.Command) *cobra.Command {
 	return cmd
 }
 
-func (a *app) enterMode(cmd *cobra.Command, args []string) error {
-	return a.enterModeFor(cmd, verbs.PlanFor{Task: strings.Join(args, " ")})
-}
-
-func (a *app) enterModeFor(cmd *cobra.Command, in verbs.PlanFor) error {
+func (a *app) enterMode(cmd *cobra.Command, in verbs.PlanFor) error {
 	ws, before, err := a.state(cmd.Context())
 	if err != nil {
 		return err

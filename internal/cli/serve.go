@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -143,11 +144,8 @@ func (a *app) reportedSession(ctx context.Context, roots mcpserver.Roots, call m
 	if err != nil {
 		return "" // the call itself gets the error
 	}
-	session = ws.presence.Called(call.Tool, presence.CallID{Use: call.Use, Arguments: call.Arguments})
-	if call.Session != "" {
-		session = call.Session
-	}
-	if session == "" {
+	reported := ws.presence.Called(call.Tool, presence.CallID{Use: call.Use, Arguments: call.Arguments})
+	if session = cmp.Or(call.Session, reported); session == "" {
 		return ""
 	}
 	ws.presence.Serve(call.Actor, session)
@@ -206,7 +204,7 @@ func (a *app) serveHTTP(ctx context.Context, server *mcpserver.Server, o serveOp
 	http, err := transport.NewHTTPServer(server.MCP, transport.HTTPOptions{
 		Addr: o.http, Token: token, AllowOrigins: o.origins, Rate: o.rate,
 		Logger: a.logger(), Page: page.server, HasTrack: func(name string) bool {
-			return !a.flags.ephemeral && (name == workspace.MainTrack || hasLog(place.On(name)))
+			return !a.flags.ephemeral && name != "" && trackExists(place.On(name))
 		}})
 	if errors.Is(err, transport.ErrTokenRequired) {
 		return usageError{fmt.Errorf("%w: write one into a file and name it with --token-file", err)}

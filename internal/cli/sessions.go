@@ -68,26 +68,16 @@ func (t tracks) Open(ctx context.Context) ([]verbs.TrackView, error) {
 	return open, err
 }
 
-func (t tracks) Others(ctx context.Context) (plans []verbs.TrackPlan, err error) {
-	if !t.place.HasTracks() {
-		return nil, nil
-	}
-	others, err := t.app.otherTracks(ctx, t.place)
-	for _, other := range others {
-		plans = append(plans, verbs.TrackPlan{Track: other.place.TrackName(), Plan: other.state.Plan})
-	}
-	return plans, err
-}
-
 func (t tracks) Join(ctx context.Context, name string, create bool) (*verbs.Service, error) {
 	place := t.place.On(name)
 	if err := workspace.CheckTrackName("track", name); err != nil {
 		return nil, err
 	}
-	if place.Track != "" && !hasLog(place) && !create {
-		return nil, plan.Refuse(plan.NotFound, "/track", "track "+plan.Quote(name)+" does not exist", "leave out track to see the others")
-	}
-	if create && place.Track != "" && !hasLog(place) {
+	if !trackExists(place) {
+		if !create {
+			return nil, plan.Refuse(plan.NotFound, "/track", "track "+plan.Quote(name)+" does not exist",
+				"leave out track to see the others")
+		}
 		if err := t.app.refuseMoreTracks(ctx, t.place); err != nil {
 			return nil, err
 		}
@@ -115,15 +105,14 @@ func (t tracks) Binding(c verbs.Caller) verbs.Binding {
 	if t.app.namesTrack() && on.Track != t.Name() {
 		on = presence.Binding{Track: t.Name()}
 	}
-	return verbs.Binding{Track: on.Track, Began: on.Began, Saw: on.Saw}
+	return verbs.Binding(on)
 }
 
 func (t tracks) Bind(c verbs.Caller, to verbs.Binding) {
-	if on := t.seen.Bound(c.Session); to == (verbs.Binding{Track: on.Track, Began: on.Began, Saw: on.Saw}) {
+	if to == verbs.Binding(t.seen.Bound(c.Session)) {
 		return
 	}
-	err := t.seen.Bind(c.Session, presence.Binding{Track: to.Track, Began: to.Began, Saw: to.Saw})
-	if err != nil {
+	if err := t.seen.Bind(c.Session, presence.Binding(to)); err != nil {
 		t.app.logger().Warn("the session's track is not recorded", "track", to.Track, "error", err)
 	}
 }
@@ -197,10 +186,8 @@ func (a *app) trackFor(ctx context.Context, place workspace.Workspace, seen *pre
 	if !place.HasTracks() {
 		return place.On(workspace.MainTrack), nil
 	}
-	if bound := seen.Bound(session).Track; bound != "" {
-		if on := place.On(bound); on.Track == "" || hasLog(on) {
-			return on, nil
-		}
+	if bound := seen.Bound(session).Track; bound != "" && trackExists(place.On(bound)) {
+		return place.On(bound), nil
 	}
 	return a.onlyOpenTrack(ctx, place)
 }
@@ -248,20 +235,12 @@ func (a *app) onSignalTrack(ctx context.Context, task string) error {
 	}
 	open, err := a.openOverviews(ctx, place)
 	if len(open) > 1 {
-		return usageError{fmt.Errorf("task %s exists on each of %d tracks; name one with --track: %s", task, len(open), namesOf(open))}
+		return usageError{fmt.Errorf("task %s exists on each of %d tracks; name one with --track: %s", task, len(open), boundedList(open))}
 	}
 	if len(open) == 1 {
 		a.flags.track = open[0].place.TrackName()
 	}
 	return err
-}
-
-func namesOf(open []trackOverview) string {
-	names := make([]string, len(open))
-	for i, track := range open {
-		names[i] = track.place.TrackName()
-	}
-	return strings.Join(names, ", ")
 }
 
 // sessionIn identifies the session that runs this command: the one that a hook reports, that of the server beside this shell, the one

@@ -65,7 +65,7 @@ func (a *app) chooseTrack(cmd *cobra.Command, args []string) error {
 		a.flags.track, err = a.ownerOf(cmd.Context(), place, args[0])
 		return err
 	}
-	if name := place.Switched(); name != "" && hasLog(place.On(name)) {
+	if name := place.Switched(); name != "" && trackExists(place.On(name)) {
 		a.note("on track " + name + "; back to main: planloop plan switch " + workspace.MainTrack)
 		a.flags.track = name
 		return nil
@@ -73,8 +73,11 @@ func (a *app) chooseTrack(cmd *cobra.Command, args []string) error {
 	if need == newPlan {
 		return nil
 	}
-	open, err := a.openTracks(cmd.Context(), place, nil)
-	open = slices.DeleteFunc(open, func(t trackSummary) bool { return t.isIdle })
+	listed, err := a.openOverviews(cmd.Context(), place)
+	if err != nil {
+		return err
+	}
+	open, err := a.summarize(cmd.Context(), slices.DeleteFunc(listed, trackOverview.isIdle))
 	choice := open
 	if need == waitingTrack && len(open) > 1 {
 		choice = slices.DeleteFunc(slices.Clone(open), func(t trackSummary) bool { return t.waiting == 0 })
@@ -120,7 +123,7 @@ func (a *app) askForTrack(ctx context.Context, open []trackSummary) (string, err
 // ownerOf returns the name of the track that has a plan, "" if none has. It looks at main first.
 func (a *app) ownerOf(ctx context.Context, place workspace.Workspace, id string) (string, error) {
 	for _, track := range place.Tracks() {
-		if head := overviewOf(track).lastActivity; head.IsZero() {
+		if overviewOf(track).lastActivity.IsZero() {
 			continue // no log
 		}
 		ws, err := a.openTrack(ctx, track)
@@ -144,7 +147,7 @@ func (a *app) trackNamed(ctx context.Context, name string) (*openWorkspace, erro
 	if err != nil {
 		return nil, err
 	}
-	if name != workspace.MainTrack && !hasLog(place.On(name)) {
+	if name == "" || !trackExists(place.On(name)) {
 		return nil, plan.Refuse(plan.NotFound, "", "track "+plan.Quote(name)+" does not exist", "list the tracks with `planloop plan list`")
 	}
 	return a.openTrack(ctx, place.On(name))
@@ -205,18 +208,7 @@ func (a *app) completeTracks(*cobra.Command, []string, string) ([]string, cobra.
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	return described(uniqueTracks(append(place.OpenTracks(), place.Tracks()...)), func(w workspace.Workspace) (string, string) {
-		return w.TrackName(), ""
-	})
-}
-
-func uniqueTracks(all []workspace.Workspace) (unique []workspace.Workspace) {
-	known := map[string]bool{}
-	for _, one := range all {
-		if !known[one.Track] {
-			unique = append(unique, one)
-		}
-		known[one.Track] = true
-	}
-	return unique
+	open := place.OpenTracks()
+	others := slices.DeleteFunc(place.Tracks(), func(w workspace.Workspace) bool { return slices.Contains(open, w) })
+	return described(append(open, others...), func(w workspace.Workspace) (string, string) { return w.TrackName(), "" })
 }

@@ -42,12 +42,7 @@ func (t trackOverview) isIdle() bool { return time.Since(t.lastActivity) > idleA
 // refuseMoreTracks refuses another track while too many are in use.
 func (a *app) refuseMoreTracks(ctx context.Context, place workspace.Workspace) error {
 	open, err := a.openOverviews(ctx, place)
-	var used []string
-	for _, track := range open {
-		if track.place.Track != "" && !track.isIdle() {
-			used = append(used, track.place.Track)
-		}
-	}
+	used := slices.DeleteFunc(open, func(t trackOverview) bool { return t.place.Track == "" || t.isIdle() })
 	if err != nil || len(used) < maxOpenTracks {
 		return err
 	}
@@ -55,22 +50,25 @@ func (a *app) refuseMoreTracks(ctx context.Context, place workspace.Workspace) e
 		"ask the user to close unused tracks: planloop plan close NAME")
 }
 
-// boundedList joins a few of the names.
-func boundedList(names []string) string {
+// boundedList names a few of the tracks.
+func boundedList(tracks []trackOverview) string {
 	const shown = 10
-	list := strings.Join(names[:min(len(names), shown)], ", ")
-	if more := len(names) - shown; more > 0 {
+	var names []string
+	for _, track := range tracks[:min(len(tracks), shown)] {
+		names = append(names, track.place.TrackName())
+	}
+	list := strings.Join(names, ", ")
+	if more := len(tracks) - shown; more > 0 {
 		list += fmt.Sprintf(" and %d more", more)
 	}
 	return list
 }
 
-// closedTracks returns the names of the tracks that have a log and are not open, last used first.
-func (a *app) closedTracks(opened workspace.Workspace, open []trackSummary) (names []string) {
+// closedTracks returns the tracks that have a log and are not open, last used first.
+func (a *app) closedTracks(opened workspace.Workspace, open []trackSummary) (closed []trackOverview) {
 	if a.flags.ephemeral {
 		return nil
 	}
-	var closed []trackOverview
 	for _, place := range opened.Tracks() {
 		isOpen := slices.ContainsFunc(open, func(t trackSummary) bool { return t.place.Track == place.Track })
 		if head := sqlite.CachedHead(place.StateDir); !isOpen && place.Track != opened.Track && head.Seq > 1 { // else empty or purged
@@ -78,10 +76,7 @@ func (a *app) closedTracks(opened workspace.Workspace, open []trackSummary) (nam
 		}
 	}
 	slices.SortStableFunc(closed, func(a, b trackOverview) int { return b.lastActivity.Compare(a.lastActivity) })
-	for _, track := range closed {
-		names = append(names, track.place.TrackName())
-	}
-	return names
+	return closed
 }
 
 // openOverviews returns the open tracks of a workspace: those in use with main first, then the idle ones.

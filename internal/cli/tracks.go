@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"slices"
 
 	"github.com/planloop/planloop/internal/review"
 	"github.com/planloop/planloop/internal/safetext"
@@ -25,10 +26,13 @@ func describePlace(place workspace.Workspace) string {
 	return text
 }
 
-// hasLog reports whether a workspace is on a track other than main that has a log.
-func hasLog(place workspace.Workspace) bool {
+// trackExists reports whether a workspace is on main, which needs no log, or on a track that has one.
+func trackExists(place workspace.Workspace) bool {
+	if !workspace.IsTrackName(place.Track) {
+		return place.Track == ""
+	}
 	_, err := os.Stat(sqlite.DatabasePath(place.StateDir))
-	return workspace.IsTrackName(place.Track) && err == nil
+	return err == nil
 }
 
 // trackSummary is what a person needs to know about another track.
@@ -44,17 +48,16 @@ func (a *app) otherTracks(ctx context.Context, opened workspace.Workspace) ([]tr
 	if a.flags.ephemeral {
 		return nil, nil
 	}
-	return a.openTracks(ctx, opened, func(w workspace.Workspace) bool { return w.Track != opened.Track })
+	listed, err := a.openOverviews(ctx, opened)
+	if err != nil {
+		return nil, err
+	}
+	return a.summarize(ctx, slices.DeleteFunc(listed, func(t trackOverview) bool { return t.place.Track == opened.Track }))
 }
 
-// openTracks returns the chosen open tracks of a workspace; nil chooses all.
-func (a *app) openTracks(ctx context.Context, place workspace.Workspace, chosen func(workspace.Workspace) bool) ([]trackSummary, error) {
-	listed, err := a.openOverviews(ctx, place)
-	var open []trackSummary
+// summarize opens the listed tracks.
+func (a *app) summarize(ctx context.Context, listed []trackOverview) (open []trackSummary, err error) {
 	for _, track := range listed {
-		if chosen != nil && !chosen(track.place) {
-			continue
-		}
 		ws, err := a.openTrack(ctx, track.place)
 		if err != nil {
 			return nil, err
@@ -70,7 +73,7 @@ func (a *app) openTracks(ctx context.Context, place workspace.Workspace, chosen 
 		one.waiting = len(waiting)
 		open = append(open, one)
 	}
-	return open, err
+	return open, nil
 }
 
 // text describes the track: its plan, whose it is, and how far.

@@ -7,15 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/planloop/planloop/internal/workspace"
 	"github.com/planloop/planloop/plan"
 )
-
-// TrackPlan is the current plan of a track; it may be nil.
-type TrackPlan struct {
-	Track string
-	Plan  *plan.Plan
-}
 
 const (
 	sharedTracks = 3 // named in a warning
@@ -29,19 +22,19 @@ func (s *Service) sharedFiles(ctx context.Context, state plan.State, c Caller) (
 	if s.opts.Tracks == nil || c.scoped() || len(own) == 0 {
 		return nil
 	}
-	others, _ := s.opts.Tracks.Others(ctx)
+	open, _ := s.opts.Tracks.Open(ctx)
 	more := 0
-	for _, other := range others {
-		both := slices.DeleteFunc(openFiles(other.Plan), func(file string) bool {
+	for _, other := range open {
+		both := slices.DeleteFunc(openFiles(other.plan), func(file string) bool {
 			_, is := slices.BinarySearch(own, file)
 			return !is
 		})
 		switch {
-		case len(both) == 0:
+		case len(both) == 0 || other.Name == s.Track():
 		case len(lines) == sharedTracks:
 			more++
 		default:
-			lines = append(lines, sharedLine(s.Track(), other.Track, both))
+			lines = append(lines, sharedLine(s.Track(), other.Name, both))
 		}
 	}
 	if more > 0 {
@@ -53,7 +46,7 @@ func (s *Service) sharedFiles(ctx context.Context, state plan.State, c Caller) (
 // sharedLine names the shared files, and the command that makes a work tree for one of the tracks.
 func sharedLine(own, other string, files []string) string {
 	apart := own
-	if own == workspace.MainTrack {
+	if own == mainTrack {
 		apart = other
 	}
 	shown := files[:min(len(files), sharedFiles)]

@@ -20,8 +20,6 @@ type Tracks interface {
 	HasChosen(c Caller) bool
 	// Open returns the open tracks, main first.
 	Open(ctx context.Context) ([]TrackView, error)
-	// Others returns the current plans of the other open tracks.
-	Others(ctx context.Context) ([]TrackPlan, error)
 	// Join returns the service of the track of that name. If create is set, a track that does not exist is begun.
 	Join(ctx context.Context, name string, create bool) (*Service, error)
 	// HeldBy returns the track with the planning mode that holds the caller wherever it calls, "" if none does.
@@ -45,6 +43,8 @@ type TrackView struct {
 	By       string `json:"by"`   // the opener
 	Progress string `json:"progress,omitempty"`
 	IsIdle   bool   `json:"idle,omitempty"` // without a sign of life for a week: no other session is led to it
+
+	plan *plan.Plan // the current one; may be nil
 }
 
 // Binding says which track a session is on, which plan it began there last, and which it saw there last. Plans are named by their
@@ -141,8 +141,8 @@ func (s *Service) joinTrack(ctx context.Context, c Caller, name string, create b
 	if on.Track == s.Track() && name != s.Track() && state.PhaseNow().IsRestricted() {
 		return nil, heldError(on.Track)
 	}
-	if held, err := tracks.HeldBy(ctx, c); err != nil || held != "" && held != name {
-		return nil, orHeld(err, held)
+	if err := checkHold(ctx, tracks, c, name); err != nil {
+		return nil, err
 	}
 	// If a host names no sessions, its chats share a connection.
 	isShared := c.Session == c.Actor.Name && strings.Contains(c.Session, "#")
@@ -165,11 +165,13 @@ func heldError(track string) error {
 		"submit a plan, or ask the user to end planning mode")
 }
 
-func orHeld(err error, track string) error {
-	if err != nil {
-		return err
+// checkHold refuses a call on a track if planning mode on another one holds the caller.
+func checkHold(ctx context.Context, tracks Tracks, c Caller, track string) error {
+	held, err := tracks.HeldBy(ctx, c)
+	if err == nil && held != "" && held != track {
+		err = heldError(held)
 	}
-	return heldError(track)
+	return err
 }
 
 // checkTrack refuses a change on a track that the caller may not change: planning mode on another one holds it, or it is on none of
@@ -179,11 +181,8 @@ func (s *Service) checkTrack(ctx context.Context, c Caller) error {
 	if tracks == nil {
 		return nil
 	}
-	if held, err := tracks.HeldBy(ctx, c); err != nil || held != "" && held != s.Track() {
-		return orHeld(err, held)
-	}
-	if c.begins != nothing {
-		return nil
+	if err := checkHold(ctx, tracks, c, s.Track()); err != nil || c.begins != nothing {
+		return err
 	}
 	open, err := s.choices(ctx, c)
 	if err == nil && len(open) > 0 {
@@ -247,7 +246,7 @@ func (s *Service) TrackView(ctx context.Context) (TrackView, error) {
 	if !state.IsOpen() {
 		about = ""
 	}
-	return TrackView{Name: s.Track(), Goal: about, By: by, Progress: progress(state.Plan)}, err
+	return TrackView{Name: s.Track(), Goal: about, By: by, Progress: progress(state.Plan), plan: state.Plan}, err
 }
 
 // OpenTracks returns the open tracks of the workspace, main first.

@@ -1,6 +1,7 @@
 package workspace
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -183,9 +184,4 @@ func (w Workspace) OpenDirs() (dirs []string) {
 }
 
 // TrackName returns the track's name as people see it.
-func (w Workspace) TrackName() string {
-	if w.Track == "" {
-		return MainTrack
-	}
-	return w.Track
-}
+func (w Workspace) TrackName() string { return cmp.Or(w.Track, MainTrack) }
