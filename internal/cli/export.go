@@ -131,30 +131,28 @@ func (a *app) exportAll(ctx context.Context, o exportOptions) error {
 			"and --draft")}
 	}
 	ws, err := a.open(ctx, nil)
-	if err == nil {
-		err = a.refuseWhilePlanning(ctx, ws, "no file may be written", o.file)
+	if err != nil {
+		return err
 	}
-	if err == nil {
-		err = os.MkdirAll(o.file, 0o755)
+	if err := a.refuseWhilePlanning(ctx, ws, "no file may be written", o.file); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(o.file, 0o755); err != nil {
+		return err
 	}
 	for _, track := range ws.place.Tracks() {
-		if err != nil {
-			return err
-		}
 		inner, each := a.within(track), o
 		each.format = string(formatOf(o.format, ""))
 		each.file = filepath.Join(o.file, track.TrackName()+exchange.Named(each.format).Extension())
-		if err = inner.export(ctx, each); isNotFound(err) {
+		err := inner.export(ctx, each)
+		if refused, is := errors.AsType[*plan.ValidationError](err); is && refused.Kind == plan.NotFound {
 			err = nil // no plan
 		}
-		err = cmp.Or(err, inner.close())
+		if err := cmp.Or(err, inner.close()); err != nil {
+			return err
+		}
 	}
-	return err
-}
-
-func isNotFound(err error) bool {
-	refused, is := errors.AsType[*plan.ValidationError](err)
-	return is && refused.Kind == plan.NotFound
+	return nil
 }
 
 func formatOf(name, file string) exchange.Format {
