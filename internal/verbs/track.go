@@ -102,7 +102,7 @@ func besideOthers[R any](ctx context.Context, s *Service, c Caller, begins begin
 		if err != nil {
 			return none, err
 		}
-		c.began = other.Track() + ", beside " + s.ownerAndPlan(state) + " on " + s.Track()
+		c.began = other.Track() + ", beside " + s.ownerAndPlan(state.Opener()) + " on " + s.Track()
 		reply, err := do(other, c)
 		if err != nil {
 			discard()
@@ -111,13 +111,8 @@ func besideOthers[R any](ctx context.Context, s *Service, c Caller, begins begin
 	})
 }
 
-// ownerAndPlan names the opener of a track and its plan.
-func (s *Service) ownerAndPlan(state plan.State) string {
-	by, about := state.Opener()
-	return s.planOf(by, about)
-}
-
-func (s *Service) planOf(by, about string) string {
+// ownerAndPlan names the opener of a track and its plan, as State.Opener returns them.
+func (s *Service) ownerAndPlan(by, about string) string {
 	return cmp.Or(s.opts.Tracks.Title(by), s.ForPeople(by)) + "'s plan (" + plan.Shorten(about, titleShown) + ")"
 }
 
@@ -203,7 +198,7 @@ func (s *Service) choices(ctx context.Context, c Caller) (lines []string, err er
 		return nil, err
 	}
 	for _, t := range open[:min(len(open), tracksShown)] {
-		lines = append(lines, t.Name+": "+s.planOf(t.By, t.Goal)+inBrackets(t.Progress)+
+		lines = append(lines, t.Name+": "+s.ownerAndPlan(t.By, t.Goal)+inBrackets(t.Progress)+
 			". To help: "+c.word(Call{Kind: CallJoin, ID: t.Name}))
 	}
 	if more := len(open) - len(lines); more > 0 {
@@ -309,7 +304,7 @@ func (s *Service) replacedSince(c Caller, state plan.State) string {
 	if on.Track != s.Track() || on.Saw == "" || on.Saw == root || on.Began == root || c.isAlone(state.Plan.CreatedBy) {
 		return ""
 	}
-	return fmt.Sprintf("The plan you worked on was replaced by %s. Read it before you continue.", s.ownerAndPlan(state))
+	return fmt.Sprintf("The plan you worked on was replaced by %s. Read it before you continue.", s.ownerAndPlan(state.Opener()))
 }
 
 // besideOwner returns a sentence for an agent on no track that looks at the plan of another session at work, else "".
@@ -326,5 +321,5 @@ func (s *Service) besideOwner(c Caller, state plan.State) string {
 	if !can {
 		begin = c.word(Call{Kind: CallStart})
 	}
-	return "This is " + s.ownerAndPlan(state) + ". To help, take a step. For another task, " + begin + " begins a track."
+	return "This is " + s.ownerAndPlan(state.Opener()) + ". To help, take a step. For another task, " + begin + " begins a track."
 }
