@@ -104,8 +104,8 @@ func (a *app) restrictingTracks(ctx context.Context, place workspace.Workspace) 
 }
 
 // holder returns the track with the planning mode that holds a session wherever it calls, nil if none does: its own, that of a session
-// above this process, since a child must not escape, main's for all, a person's for a session on no track yet, or any for a call that
-// does not say which session makes it.
+// above this process, since a child must not escape, main's for all, a person's for a session on no track yet, or any for a call of
+// an unknown session, or of one with a damaged binding.
 func (a *app) holder(ctx context.Context, place workspace.Workspace, seen *presence.Registry,
 	session string) (*workspace.Workspace, error) {
 	restricting, err := a.restrictingTracks(ctx, place)
@@ -114,7 +114,7 @@ func (a *app) holder(ctx context.Context, place workspace.Workspace, seen *prese
 	}
 	own, above := seen.Bound(session).Track, a.sessionsAbove(seen)
 	caller, isCall := mcpserver.SessionOf(ctx)
-	isUnknown := isCall && caller == ""
+	isUnknown := isCall && caller == "" || seen.IsDamaged(session)
 	for _, track := range restricting {
 		holds := func(s string) bool { on := seen.Bound(s).Track; return on == "" || on == track.TrackName() }
 		isNew := own == "" && (track.mode.ByPerson || isUnknown) && !track.isIdle

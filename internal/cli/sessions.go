@@ -204,21 +204,34 @@ func (a *app) onOwnTrack(ctx context.Context, place workspace.Workspace) (worksp
 		return place, nil // of a person or a script
 	}
 	if a.isCleared {
-		a.inheritTrack(seen, session)
+		if err := a.inheritTrack(ctx, place, seen, session); err != nil {
+			return place, err
+		}
 	}
 	return a.trackFor(ctx, place, seen, session)
 }
 
-// inheritTrack puts a session on the track of the one that its host's server has served last.
-func (a *app) inheritTrack(seen *presence.Registry, session string) {
-	host := process.Starter(a.ancestors())
+// inheritTrack puts a session on the track of the one that its host's server has served last, or on that of any in planning mode: the
+// session may continue that one.
+func (a *app) inheritTrack(ctx context.Context, place workspace.Workspace, seen *presence.Registry, session string) error {
+	restricting, err := a.restrictingTracks(ctx, place)
+	if err != nil || seen.Bound(session).Track != "" {
+		return err
+	}
+	host, to := process.Starter(a.ancestors()), presence.Binding{}
 	for _, s := range seen.Servers() {
-		if former := s.AllSessions(); s.Starter.Is(host) && seen.Bound(session).Track == "" {
-			if err := seen.Bind(session, seen.Bound(former[len(former)-1])); err != nil {
-				a.logger().Debug("the session's track is not recorded", "error", err)
+		for _, former := range s.AllSessions() {
+			on := seen.Bound(former)
+			isHeld := slices.ContainsFunc(restricting, func(t restrictingTrack) bool { return t.TrackName() == to.Track })
+			if s.Starter.Is(host) && on.Track != "" && !isHeld {
+				to = on
 			}
 		}
 	}
+	if to.Track == "" {
+		return nil
+	}
+	return seen.Bind(session, to)
 }
 
 // onSignalTrack makes a signal of a person or CI, if no track was named, one of the workspace, a record of main; with a task, one of the

@@ -256,3 +256,67 @@ func TestHeldSessionTakesNoTrackOfANamedAgent(t *testing.T) {
 		t.Errorf("the session is not held any more: %q", got)
 	}
 }
+
+// TestDamagedBindingIsHeld: a session of unreadable origin begins and joins no track while planning mode is on.
+func TestDamagedBindingIsHeld(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	h := p.open()
+	login, docs := hostSession{t, p, h, "login"}, hostSession{t, p, h, "docs"}
+	login.call("planning_setup_plan", planOf("Add login", "Write the form"))
+	docs.call("planning_setup_plan", planOf("Fix the docs", "Correct the README"))
+	login.call("planning_enter_plan_mode", arguments{"reason": "it is large"})
+	bindings, err := filepath.Glob(filepath.Join(p.stateDir(), "sessions", "*.seen"))
+	if err != nil || len(bindings) < 2 {
+		t.Fatal(bindings, err)
+	}
+	for _, damage := range []string{"", "{x"} {
+		for _, file := range bindings {
+			if err := os.WriteFile(file, []byte(damage), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, track := range []string{"escape", "fix-the-docs"} {
+			got := login.call("planloop_start", arguments{"goal": "Escape", "track": track})
+			if !strings.Contains(got, "holds this session on track main") {
+				t.Errorf("damaged to %q, track %s: %s", damage, track, got)
+			}
+		}
+		if got := docs.tell("Write", "", arguments{"file_path": filepath.Join(p.workspace, "x")}); !strings.Contains(got, "Planning mode") {
+			t.Errorf("damaged to %q, a file: %q", damage, got)
+		}
+	}
+	if all := p.tracks(); len(all) != 1 {
+		t.Errorf("tracks: %q", all)
+	}
+}
+
+// TestClearedSessionStaysHeld: a cleared session has another name. It is on the track of its host's last session, or held with any.
+func TestClearedSessionStaysHeld(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	h := p.open()
+	login, docs := hostSession{t, p, h, "login"}, hostSession{t, p, h, "docs"}
+	login.call("planning_setup_plan", planOf("Add login", "Write the form"))
+	docs.call("planning_setup_plan", planOf("Fix the docs", "Correct the README"))
+	clear := func(session string) hostSession {
+		t.Helper()
+		payload := fmt.Sprintf(`{"session_id":%q,"cwd":%q,"hook_event_name":"SessionStart","source":"clear"}`, session, p.workspace)
+		if got := p.feed(payload, "hook", "claude", "session-start"); got.code != 0 {
+			t.Fatalf("%+v", got)
+		}
+		return hostSession{t, p, h, session}
+	}
+	if got := clear("docs-2").call("planloop_status", arguments{}); !strings.Contains(got, "Correct the README") {
+		t.Error(got)
+	}
+	login.call("planning_enter_plan_mode", arguments{"reason": "it is large"})
+	docs.call("planloop_status", arguments{})
+	cleared := clear("login-2")
+	if got := cleared.tell("Write", "", arguments{"file_path": filepath.Join(p.workspace, "x")}); !strings.Contains(got, "Planning mode") {
+		t.Errorf("not held: %q", got)
+	}
+	if got := cleared.call("planloop_status", arguments{}); !strings.Contains(got, "gathering") {
+		t.Error(got)
+	}
+}

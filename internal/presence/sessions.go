@@ -25,6 +25,11 @@ func (b *Registry) Bound(session string) (on Binding) {
 	return on
 }
 
+// IsDamaged reports whether the binding of a session exists and names no track.
+func (b *Registry) IsDamaged(session string) bool {
+	return b.sessions != "" && session != "" && b.sessions.has(filepath.Base(b.sessions.seen(session))) && b.Bound(session).Track == ""
+}
+
 // Bind records the binding of a session. Without a state folder it does nothing.
 func (b *Registry) Bind(session string, to Binding) error {
 	if b.sessions == "" || session == "" {
