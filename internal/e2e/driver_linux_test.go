@@ -81,7 +81,7 @@ func drive(command []string) (screen string, err error) {
 		}
 		text := regexp.MustCompile(`\x1b\[[0-9;]*m`).ReplaceAllString(shown.String(), "")
 		for _, ask := range []struct{ pattern, keys string }{{`(?s).*` + codePattern, "$1\n"}, {`(?s).*Type purge to confirm`, "purge\n"},
-			{`(?s).*\[y/N\] $`, "y\n"}} {
+			{`(?s).*\[y/N\] $`, "y\n"}, {`(?s).*Type the number of one\.\s*> $`, "1\n"}} {
 			asked := regexp.MustCompile(ask.pattern)
 			if found := asked.FindStringSubmatchIndex(text); found != nil && found[1] > answered {
 				answered = len(text)
