@@ -379,6 +379,7 @@ func restorable(past *Plan) (Body, error) {
 		c.oneOf("approval/way", approval.Way, WayPerson.Values())
 		c.line(&approval.Digest, "approval/digest", MaxHint)
 		c.block(&approval.Comment, "approval/comment")
+		c.list(&approval.Earlier, "approval/earlier", LinesField, MaxLongText, maxDeviations)
 		c.list(&approval.Deviations, "approval/deviations", LinesField, MaxLongText, maxDeviations)
 		b.Approval = &approval
 	}

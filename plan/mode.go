@@ -2,6 +2,7 @@ package plan
 
 import (
 	"cmp"
+	"slices"
 	"time"
 )
 
@@ -29,6 +30,8 @@ type Mode struct {
 
 	Approved string `json:"approved,omitempty"` // root of the plan that is or was last carried out
 	Resume   bool   `json:"resume,omitempty"`   // the approved plan continues if the draft is dropped
+
+	Requested []string `json:"requested,omitempty"` // people's comments with requested changes, oldest first, until the next other decision
 
 	EditedDrafts []Revision `json:"edited_drafts,omitempty"` // the states with the former drafts that people edited, oldest first
 	LetGo        []string   `json:"let_go,omitempty"`        // people's edits, by key, that later drafts need not keep
@@ -184,7 +187,9 @@ func (s State) withDecision(phase Phase, d Decision) State {
 		m.Request, m.Returned, m.Decision = nil, nil, &d
 		m.Resume = m.Resume && phase.IsRestricted()
 		if d.Outcome != Returned {
-			m.EditedDrafts, m.LetGo = nil, nil
+			m.EditedDrafts, m.LetGo, m.Requested = nil, nil, nil
+		} else if d.Comment != "" {
+			m.Requested = append(slices.Clone(m.Requested), "changes requested by "+d.Way.Decider(d.By)+": "+d.Comment)
 		}
 	})
 }

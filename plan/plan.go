@@ -73,7 +73,7 @@ type Approval struct {
 	Comment string    `json:"comment,omitempty"`
 	At      time.Time `json:"at"`
 
-	Earlier []string `json:"earlier,omitempty"` // comments of the approvals before that this one changed, oldest first
+	Earlier []string `json:"earlier,omitempty"` // comments of earlier decisions that led to this one, oldest first: see Comments
 
 	Revision Revision `json:"revision,omitempty"` // of the log that includes it; 0 in old logs
 	Edits    *Edits   `json:"edits,omitempty"`    // by people, in the submitted draft
@@ -86,14 +86,15 @@ type Approval struct {
 	Tools map[string]string `json:"tools,omitempty"` // definitions of the steps' tools that other servers provide
 }
 
-// Comments returns the comments of the approval and of those before that it changed, oldest first. a may be nil.
+// Comments returns the comments of the approval, of the changes requested before it, and of the approvals that it changed, oldest
+// first, each with its author. a may be nil.
 func (a *Approval) Comments() []string {
 	if a == nil {
 		return nil
 	}
 	comments := slices.Clone(a.Earlier)
 	if a.Comment != "" {
-		comments = append(comments, Way(a.Way).Decider(a.By)+": "+a.Comment)
+		comments = append(comments, "approved by "+Way(a.Way).Decider(a.By)+": "+a.Comment)
 	}
 	return comments
 }

@@ -334,8 +334,8 @@ func (r ReadPlanReply) withComments(state plan.State, remarks []PlacedComment, c
 	if feedback.Decision != nil {
 		texts = append(texts, inParts(DecisionText(feedback.Decision.decision), "The decision (continued): ", listedRoom)...)
 	}
-	for _, comment := range feedback.approvedWith(state) {
-		texts = append(texts, inParts("Approved with "+comment, "The approval (continued): ", listedRoom)...)
+	for _, comment := range feedback.decidedEarlier(state) {
+		texts = append(texts, inParts("Decided earlier: "+comment, "The decision (continued): ", listedRoom)...)
 	}
 	for _, a := range feedback.Answers {
 		texts = append(texts, inParts(a.line(), "The answer (continued): ", listedRoom)...)

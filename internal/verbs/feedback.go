@@ -2,6 +2,7 @@ package verbs
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/planloop/planloop/plan"
@@ -82,16 +83,18 @@ func collectFeedback(state plan.State, remarks []PlacedComment, told plan.Revisi
 	return f
 }
 
-// approvedWith lists the comments of the approvals in force, except the one that the decision has.
-func (f Feedback) approvedWith(state plan.State) []string {
-	if state.Plan == nil || state.Plan.Approval == nil {
-		return nil
+// decidedEarlier lists people's comments with decisions that still apply, except that of f.Decision.
+func (f Feedback) decidedEarlier(state plan.State) []string {
+	var comments []string
+	if state.Plan != nil {
+		comments = state.Plan.Approval.Comments()
 	}
-	approval := state.Plan.Approval
-	if d := f.Decision; d != nil && d.Outcome == plan.Approved && d.Comment == approval.Comment {
-		return approval.Earlier
+	comments = slices.Concat(comments, state.ModeNow().Requested)
+	d, last := f.Decision, len(comments)-1
+	if d != nil && d.Comment != "" && last >= 0 && strings.HasSuffix(comments[last], ": "+d.Comment) {
+		return comments[:last]
 	}
-	return approval.Comments()
+	return comments
 }
 
 // feedbackStart returns the times from which input is about the current work. Answers and comments may precede the plan or its

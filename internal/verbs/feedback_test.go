@@ -80,9 +80,9 @@ func TestAnswersGivenWhilePlanningReachWhoeverCarriesThePlanOut(t *testing.T) {
 	}
 }
 
-// TestGatheringTellsUntilTheNextSubmission: while planning mode gathers, every status has its subject, the open
-// questions, the answers, and until the next submission the requested changes.
-func TestGatheringTellsUntilTheNextSubmission(t *testing.T) {
+// TestGatheringTells: while planning mode gathers, every status has its subject, the open questions, the answers and the requested
+// changes, which still apply to the next submission.
+func TestGatheringTells(t *testing.T) {
 	s := service(time.Now, nil)
 	tells := func(who verbs.Caller, words ...string) {
 		t.Helper()
@@ -128,7 +128,74 @@ func TestGatheringTellsUntilTheNextSubmission(t *testing.T) {
 		tells(who, "say how we go back", "the EU", "task: Keep the sessions in Redis")
 	}
 	submit()
-	tells(ann, "not say how we go back", "the EU")
+	tells(ann, "changes requested by pat: say how we go back", "the EU")
+}
+
+// TestCommentsOfDecisionsStay: people's comments with decisions apply until the plan is replaced, whatever is decided later.
+func TestCommentsOfDecisionsStay(t *testing.T) {
+	clock := time.Now()
+	s := service(func() time.Time { clock = clock.Add(time.Second); return clock }, nil)
+	do := func(_ any, err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	tells := func(when string, words ...string) {
+		t.Helper()
+		status, err := s.Status(t.Context(), ann, verbs.Status{})
+		do(status, err)
+		comments, err := s.ReadPlan(t.Context(), ann, verbs.ReadPlan{Of: new(verbs.CommentsOnly)})
+		do(comments, err)
+		for _, word := range words {
+			if strings.Count(status.Text(), word) != 1 || strings.Count(comments.Text(), word) != 1 {
+				t.Errorf("%s, want %q once in each of\n%s\nand\n%s", when, word, status.Text(), comments.Text())
+			}
+		}
+	}
+	decide := func(outcome plan.Outcome, comment string) {
+		t.Helper()
+		state, err := s.State(t.Context())
+		do(state, err)
+		do(s.Decide(t.Context(), person, plan.DecideDraft{Outcome: outcome, Digest: plan.Digest(state.Draft), Comment: comment}))
+	}
+	submit := func(title string) {
+		t.Helper()
+		do(s.SubmitPlan(t.Context(), ann, verbs.SubmitPlan{Summary: "Move.", Steps: []verbs.SubmittedStep{{TaskFields: verbs.TaskFields{
+			Title: &title, Type: new(plan.Feature), ContextHints: &[]string{"Read `go.mod`"}, RelevantFilePaths: &[]string{"go.mod"}}}}}))
+	}
+	propose := func(title string) {
+		t.Helper()
+		_, err := s.Update(t.Context(), ann, verbs.Update{AddTasks: []verbs.NewTask{{TaskFields: verbs.TaskFields{Title: &title,
+			Type: new(plan.Feature), ContextHints: &[]string{"Read `go.mod`"}, RelevantFilePaths: &[]string{"go.mod"}}}}})
+		if _, proposed := errors.AsType[*verbs.ChangeProposed](err); !proposed {
+			t.Fatal(err)
+		}
+	}
+	submit("Move the sessions")
+	decide(plan.Returned, "keep the old names")
+	tells("returned", "keep the old names")
+	submit("Move the old sessions")
+	tells("submitted again", "keep the old names")
+	decide(plan.Approved, "no new modules")
+	tells("approved", "keep the old names", "no new modules")
+	propose("Limit the sessions")
+	tells("a change is proposed", "keep the old names", "no new modules")
+	do(s.Update(t.Context(), ann, verbs.Update{Withdraw: true}))
+	tells("it is withdrawn", "keep the old names", "no new modules")
+	propose("Count the sessions")
+	decide(plan.Returned, "count them by user")
+	tells("changes are requested", "keep the old names", "no new modules", "count them by user")
+	propose("Count the users' sessions")
+	decide(plan.Approved, "by the hour")
+	all := []string{"keep the old names", "no new modules", "count them by user", "by the hour"}
+	tells("the change is approved", all...)
+	state, err := s.State(t.Context())
+	do(state, err)
+	for step := range state.Plan.Steps.All() {
+		do(s.Mark(t.Context(), ann, plan.MarkStep{Step: step.ID, Status: plan.Done}))
+	}
+	tells("completed", all...)
 }
 
 // TestAfterARejection: an agent asks the person for the alternative, and sets up no plan before the answer.

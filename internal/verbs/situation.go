@@ -109,7 +109,9 @@ func (x *situation) addInput(v view, step *plan.Step) {
 	if input.Decision != nil {
 		x.add("Decided", "a decision", DecisionText(input.Decision.decision)).Long = true
 	}
-	x.add("Approved with", "comments of approvals", input.approvedWith(v.state)...).Long = true
+	if !v.scoped() {
+		x.add("Decided earlier", "earlier decisions", input.decidedEarlier(v.state)...).Long = true
+	}
 	var answers, comments, open []string
 	for _, a := range input.Answers {
 		answers = append(answers, a.line())
