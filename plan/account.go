@@ -8,7 +8,7 @@ import (
 // Account says how much of a plan's finished work is verified.
 type Account struct {
 	Steps, Done, Verified int
-	Unchecked             int         // done steps without a command or files to check
+	Unchecked             int         // done steps without a command, files or criteria to check
 	Waived, Unverified    []Shortfall // the other done steps
 }
 
@@ -27,7 +27,7 @@ func AccountOf(p *Plan, missing func(*Step) []string) Account {
 		}
 		why, by := shortfall(step, missing), WaivedBy(step)
 		switch {
-		case step.Verify == "" && len(step.Creates) == 0:
+		case step.Verify == "" && len(step.Creates) == 0 && len(step.AcceptanceCriteria) == 0:
 			a.Unchecked++
 		case why == "":
 			a.Verified++
@@ -51,6 +51,9 @@ func shortfall(step *Step, missing func(*Step) []string) string {
 			}
 		}
 		why = append(why, Shorten(Mask(step.Verify), verifyShown)+outcome)
+	}
+	for _, criterion := range openCriteria(step) {
+		why = append(why, "no note for the criterion "+Quote(Shorten(criterion, verifyShown)))
 	}
 	if missing != nil {
 		if files := missing(step); len(files) > 0 {
@@ -98,10 +101,12 @@ func (a Account) Checked() string {
 func shortfalls(list []Shortfall) string {
 	var names []string
 	for _, one := range list[:min(len(list), accountedFull)] {
-		names = append(names, fmt.Sprintf("%s (%s)", one.Step, one.Why))
+		names = append(names, one.String())
 	}
 	if more := len(list) - len(names); more > 0 {
 		names = append(names, fmt.Sprintf("%d more", more))
 	}
 	return strings.Join(names, ", ")
 }
+
+func (s Shortfall) String() string { return fmt.Sprintf("%s (%s)", s.Step, s.Why) }

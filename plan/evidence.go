@@ -126,8 +126,12 @@ func MissingEvidence(step *Step) []string {
 	if step.Verify != "" && !IsVerified(step) {
 		missing = append(missing, notPassed(step))
 	}
-	open := slices.DeleteFunc(slices.Clone(step.AcceptanceCriteria), func(text string) bool { return hasNote(step, text) })
-	return append(missing, quoteCriteria("no note for the criterion ", open)...)
+	return append(missing, quoteCriteria("no note for the criterion ", openCriteria(step))...)
+}
+
+// openCriteria lists the step's criteria without a note.
+func openCriteria(step *Step) []string {
+	return slices.DeleteFunc(slices.Clone(step.AcceptanceCriteria), func(text string) bool { return hasNote(step, text) })
 }
 
 // IsVerified reports whether the last recorded run of the step's command succeeded.

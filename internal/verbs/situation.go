@@ -66,7 +66,7 @@ func (v view) situation(ctx context.Context, next NextAction, told plan.Revision
 	if !v.scoped() {
 		x.addRun(v.runState(v.state))
 	}
-	x.addSteps(v, next, step)
+	x.addSteps(v, next, step, v.unverifiedSteps(ctx))
 	return x, nil
 }
 
@@ -145,9 +145,10 @@ func (x *situation) addRun(run RunState) {
 }
 
 // addSteps adds the steps other than the current one, and the signals.
-func (x *situation) addSteps(v view, next NextAction, current *plan.Step) {
+func (x *situation) addSteps(v view, next NextAction, current *plan.Step, unverified []string) {
 	p := v.state.Plan
 	if p != nil && !v.scoped() {
+		x.add("Done, but not verified", "steps that are not verified", unverified...).Long = true
 		x.add("Failed or blocked", "failed or blocked steps", stuckSteps(p, current)...).Long = true
 	}
 	var signals []string
@@ -182,6 +183,17 @@ func stuckSteps(p *plan.Plan, current *plan.Step) (lines []string) {
 		if isStuck && step != current {
 			lines = append(lines, idAndTitle(step)+", "+statusWord(step)+prefixed(": ", cmp.Or(step.Error, lastOf(step.Notes))))
 		}
+	}
+	return lines
+}
+
+// unverifiedSteps lists the steps of a completed plan that are not verified, with the reasons.
+func (v view) unverifiedSteps(ctx context.Context) (lines []string) {
+	if v.state.Plan == nil || v.state.Plan.Status != plan.StatusCompleted || v.scoped() {
+		return nil
+	}
+	for _, one := range v.Account(ctx, v.state.Plan).Unverified {
+		lines = append(lines, one.String())
 	}
 	return lines
 }

@@ -293,3 +293,24 @@ func TestCurrentStepIsInEveryFormUnderABlocker(t *testing.T) {
 		}
 	}
 }
+
+// TestUnverifiedStepsStayInSight: before the final summary, when it can still be corrected, and after it.
+func TestUnverifiedStepsStayInSight(t *testing.T) {
+	s := service(time.Now, nil)
+	must[verbs.SetupPlanReply](t)(s.SetUp(t.Context(), ann, plan.SetUp{Outline: plan.Outline{Objective: "Limit logins"},
+		Steps: []plan.NewStep{{Spec: plan.Spec{Title: "Count them", AcceptanceCriteria: []string{"It counts"}}}}}))
+	sees := func(want string) {
+		t.Helper()
+		for name, text := range map[string]string{"status": must[verbs.StatusReply](t)(s.Status(t.Context(), carl, verbs.Status{})).Text(),
+			"resume": resume(t, s, carl)} {
+			if !strings.Contains(text, want) {
+				t.Errorf("the %s lacks %q:\n%s", name, want, text)
+			}
+		}
+	}
+	const unverified = `Done, but not verified: S001 (no note for the criterion "It counts")`
+	must[verbs.MarkStepReply](t)(s.Mark(t.Context(), ann, plan.MarkStep{Step: 1, Status: plan.Done}))
+	sees(unverified)
+	must[verbs.UpdateReply](t)(s.Update(t.Context(), ann, verbs.Update{FinalSummary: new("It counts.")}))
+	sees(unverified)
+}
