@@ -15,7 +15,14 @@ func checkDependencies(p *Plan, step *Step, to StepStatus) error {
 	if len(waiting) == 0 || step.Status == to {
 		return nil
 	}
-	return conflict(fmt.Sprintf("%s waits for %s", step.ID, IDs(waiting)), "finish the dependency first")
+	fix := "finish the dependency first"
+	for _, id := range waiting {
+		if dep, ok := p.Steps.Get(id); ok && dep.Status.IsFinished() {
+			fix = fmt.Sprintf("%s was %s: reopen it, or remove the dependency", id, dep.Status)
+			break
+		}
+	}
+	return conflict(fmt.Sprintf("%s waits for %s", step.ID, IDs(waiting)), fix)
 }
 
 // UnmetDependencies lists the dependencies of a step that are not met: see Step.satisfies.

@@ -403,13 +403,13 @@ func agentInstructions(n NextAction, rules Rules, c Caller) string {
 		}
 		return "Your next task is ready. Gather context using `context_hints` and `relevant_file_paths`, then perform the work."
 	case Deadlocked:
-		switch {
-		case step != nil && step.Status == plan.Failed && step.Tool != "":
-			return "The step's tool failed; `error` has the reason. Fix the cause or the arguments and retry, or skip the step and say why."
-		case step != nil && step.Status == plan.Blocked:
+		if step != nil && step.Status == plan.Blocked {
 			return step.ID.String() + " is blocked. Once its cause is gone, continue it: " + c.word(n.Calls()[0]) + "."
 		}
 		return "No step can start. Remove the cause; do not work around the plan."
+	case StepFailed:
+		return "`error` has the reason. Fix its cause" + map[bool]string{true: " or the arguments"}[step.Tool != ""] +
+			" and retry the step, skip it and say why, or replan."
 	case Replanning:
 		text := "A critical step failed. Leave the others alone: retry it, or agree on another way with the user"
 		if call, can := c.Can(Call{Kind: CallReplan}); can {

@@ -32,6 +32,7 @@ const (
 	StepAsks         Reason = "step_asks"   // needs a person
 	RunPaused        Reason = "run_paused"
 	WaitingOnAgent   Reason = "waiting_on_agent"
+	StepFailed       Reason = "step_failed" // and no other step is ready
 	Deadlocked       Reason = "deadlocked"
 	PlanCompleted    Reason = "plan_completed"
 	Closed           Reason = "closed"
@@ -241,7 +242,7 @@ func (v view) mustDecideDraft() bool {
 // besideProposal returns the next action while a proposal waits for a decision, or for its author. Approved work, of which n
 // is next, continues; without any left the proposal comes first.
 func (v view) besideProposal(n NextAction) NextAction {
-	isStuck := slices.Contains([]Reason{NoPlan, PlanCompleted, Closed, Failed, Replanning, Deadlocked}, n.Reason)
+	isStuck := slices.Contains([]Reason{NoPlan, PlanCompleted, Closed, Failed, Replanning, StepFailed, Deadlocked}, n.Reason)
 	returned, author := v.state.IsReturned(), v.state.ProposalAuthor()
 	switch isAuthor := !v.decides() && plan.MayWithdraw(v.Actor, author, v.seenLast(author)); {
 	case v.decides() && n.Reason != PlanCompleted: // a person can do all else beside the proposal

@@ -218,7 +218,7 @@ func (v view) nothingReady(p *plan.Plan) NextAction {
 			n = newAction(Deadlocked, fmt.Sprintf("Step %s is blocked%s, and no other step is ready.", step.ID, blockedReason(step)),
 				step, " is blocked: resolve that, then ")
 		case plan.Failed:
-			n = newAction(Deadlocked, fmt.Sprintf("Step %s failed, and no other step is ready.", step.ID),
+			n = newAction(StepFailed, fmt.Sprintf("Step %s failed, and no other step is ready.", step.ID),
 				step, " failed: retry it with ")
 		default:
 			continue

@@ -70,7 +70,9 @@ func (s *Service) enter(ctx context.Context, c Caller, a plan.EnterMode) (ModeRe
 			"`, or end planning mode first with `"+c.word(Call{Kind: CallCancelMode})+"`")
 	}
 	if len(outcome.Events) == 0 {
-		reply.Message = "Already in planning mode. " + reply.Message
+		if outcome.After.PhaseNow().IsRestricted() {
+			reply.Message = "Already in planning mode. " + reply.Message
+		}
 		if a.Reason != "" && a.Reason != mode.Reason {
 			reply.Message += " Your reason was not recorded; include it in the summary of your plan."
 		}

@@ -137,9 +137,9 @@ const (
 
 // withDraft adds the draft to a reply in the form of a submission, starting at a step.
 func (r ReadPlanReply) withDraft(state plan.State, remarks []PlacedComment, c Caller, from plan.StepID) ReadPlanReply {
-	r.Message = "The draft, as it is submitted."
+	r.Message = "The submitted draft."
 	if d := state.ModeNow().Decision; d != nil && state.IsReturned() {
-		r.Message += " " + tokens.Block(DecisionText(d), answersRoom/2)
+		r.Message = tokens.Block(DecisionText(d), answersRoom/2)
 	}
 	draft := DraftSubmission(state.Draft)
 	first := state.Draft.Steps.PositionFrom(from)

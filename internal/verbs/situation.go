@@ -149,6 +149,7 @@ func (x *situation) addSteps(v view, next NextAction, current *plan.Step, unveri
 	p := v.state.Plan
 	if p != nil && !v.scoped() {
 		x.add("Done, but not verified", "steps that are not verified", unverified...).Long = true
+		x.add("In progress", "steps in progress", v.othersSteps(current)...).Long = true
 		x.add("Failed or blocked", "failed or blocked steps", stuckSteps(p, current)...).Long = true
 	}
 	var signals []string
@@ -174,6 +175,16 @@ func (x *situation) addSteps(v view, next NextAction, current *plan.Step, unveri
 		x.add("Then", "later step", followingSteps(p, current)...)
 	}
 	x.add("Final summary", "the final summary", p.FinalSummary).Long = true
+}
+
+// othersSteps lists the steps that other agents work on, except the current one.
+func (v view) othersSteps(current *plan.Step) (lines []string) {
+	for step := range v.state.Plan.Steps.Running() {
+		if step != current && !step.IsUnknown() && v.isOthers(step) {
+			lines = append(lines, idAndTitle(step)+", in progress by "+Carrier(step))
+		}
+	}
+	return lines
 }
 
 // stuckSteps lists the failed, blocked and interrupted steps except the current one, with their reasons.

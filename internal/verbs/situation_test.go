@@ -314,3 +314,25 @@ func TestUnverifiedStepsStayInSight(t *testing.T) {
 	must[verbs.UpdateReply](t)(s.Update(t.Context(), ann, verbs.Update{FinalSummary: new("It counts.")}))
 	sees(unverified)
 }
+
+// TestOthersStepsAreNamed: a step that another living agent has begun, and the way on from one that failed.
+func TestOthersStepsAreNamed(t *testing.T) {
+	s := service(time.Now, nil)
+	must[verbs.SetupPlanReply](t)(s.SetUp(t.Context(), ann, plan.SetUp{Outline: plan.Outline{Objective: "Limit logins"},
+		Steps: []plan.NewStep{{Spec: plan.Spec{Title: "Count them"}}, {Spec: plan.Spec{Title: "Limit them"}}}}))
+	must[verbs.MarkStepReply](t)(s.Mark(t.Context(), ann, plan.MarkStep{Step: 1, Status: plan.InProgress}))
+	state := must[plan.State](t)(s.State(t.Context()))
+	for name, text := range map[string]string{"status": must[verbs.StatusReply](t)(s.Status(t.Context(), carl, verbs.Status{})).Text(),
+		"resume": resume(t, s, carl), "briefing": must[string](t)(s.Briefing(t.Context(), state, carl))} {
+		if want := "S001 Count them, in progress by " + ann.Actor.Name; !strings.Contains(text, want) {
+			t.Errorf("the %s lacks %q:\n%s", name, want, text)
+		}
+	}
+	for _, id := range []plan.StepID{1, 2} {
+		must[verbs.MarkStepReply](t)(s.Mark(t.Context(), ann, plan.MarkStep{Step: id, Status: plan.Failed, Note: "no Redis"}))
+	}
+	failed := must[verbs.StatusReply](t)(s.Status(t.Context(), ann, verbs.Status{}))
+	if text := failed.Text(); failed.Now.Reason != verbs.StepFailed || !strings.Contains(text, "retry the step, skip it and say why, or replan") {
+		t.Error(text)
+	}
+}

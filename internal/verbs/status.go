@@ -238,7 +238,7 @@ func (s *Service) status(ctx context.Context, state plan.State, c Caller, in Sta
 	}
 	reply.fit(x, next.step != nil)
 	// The command line lists all tasks if some can be worked on (Response B).
-	canWork := slices.Contains([]Reason{ReadyForTask, WaitingOnAgent, Deadlocked, Replanning, StepUnknown, ReadyToRun, Running, RunStopped,
+	canWork := slices.Contains([]Reason{ReadyForTask, WaitingOnAgent, StepFailed, Deadlocked, Replanning, StepUnknown, ReadyToRun, Running, RunStopped,
 		StepAsks, RunPaused}, next.Reason)
 	if state.Plan != nil && (in.Full || canWork && !c.brief() && !c.scoped()) {
 		reply.Plan = listTasks(state.Plan, c, in.Page)
@@ -432,9 +432,9 @@ func sessionView(state plan.State, next NextAction) *SessionView {
 }
 
 // rules returns the state of the rule book on disk. Over MCP it counts only if the file exists, because the server's
-// instructions say the same; in a workspace without a plan it does not matter yet.
+// instructions say the same; without work left it does not matter yet.
 func (s *Service) rules(state plan.State, c Caller) Rules {
-	if c.scoped() {
+	if c.scoped() || !state.Plan.IsUnfinished() && state.Draft == nil {
 		return Rules{}
 	}
 	rules := s.RulesOnDisk()
