@@ -19,8 +19,9 @@ func TestAccount(t *testing.T) {
 	const vet = "go vet ./api"
 	creates := done("")
 	creates.Creates = []string{"api/limit.go"}
-	proven, noted := done(""), plan.Evidence{Criterion: "It is fast", Note: "2 ms"}
-	proven.AcceptanceCriteria, proven.Evidence = []string{"It is fast"}, []plan.Evidence{noted}
+	const fast = "Fast"
+	proven, noted := done(""), plan.Evidence{Criterion: fast, Note: "2 ms"}
+	proven.AcceptanceCriteria, proven.Evidence = []string{fast}, []plan.Evidence{noted}
 	claimed := done(vet, ran(0))
 	claimed.AcceptanceCriteria = proven.AcceptanceCriteria
 	waived := plan.Evidence{Waived: true, By: "ann"}
@@ -28,12 +29,13 @@ func TestAccount(t *testing.T) {
 	for want, steps := range map[string][]plan.Step{
 		"1 of 1 done":             {done("")},
 		"1 of 2 done, 1 verified": {done(vet, ran(1), ran(0)), open},
-		"3 of 3 done, 2 verified, 1 not: S002 (go vet ./api was not run)":                 {done(vet, ran(0)), done(vet, stale), done(vet, ran(0))},
-		"1 of 1 done, 0 verified, 1 not: S001 (go vet ./api exited with 2)":               {done(vet, ran(0), ran(2))},
-		"2 of 2 done, 1 verified, 1 without a check":                                      {done(vet, ran(0)), done("")},
-		"1 of 1 done, 0 verified, 1 not: S001 (\"api/limit.go\" does not exist)":          {creates},
-		"2 of 2 done, 1 verified, 1 not: S002 (no note for the criterion \"It is fast\")": {proven, claimed},
-		"1 of 1 done, 0 verified, 1 accepted without verification: S001 (ann)":            {done(vet, ran(1), waived)},
+		"3 of 3 done, 2 verified, 1 not: S002 (go vet ./api was not run)": {
+			done(vet, ran(0)), done(vet, stale), done(vet, ran(0))},
+		"1 of 1 done, 0 verified, 1 not: S001 (go vet ./api exited with 2)":         {done(vet, ran(0), ran(2))},
+		"2 of 2 done, 1 verified, 1 without a check":                                {done(vet, ran(0)), done("")},
+		"1 of 1 done, 0 verified, 1 not: S001 (\"api/limit.go\" does not exist)":    {creates},
+		"2 of 2 done, 1 verified, 1 not: S002 (no note for the criterion \"Fast\")": {proven, claimed},
+		"1 of 1 done, 0 verified, 1 accepted without verification: S001 (ann)":      {done(vet, ran(1), waived)},
 	} {
 		var list []*plan.Step
 		for i := range steps {

@@ -238,8 +238,8 @@ func (s *Service) status(ctx context.Context, state plan.State, c Caller, in Sta
 	}
 	reply.fit(x, next.step != nil)
 	// The command line lists all tasks if some can be worked on (Response B).
-	canWork := slices.Contains([]Reason{ReadyForTask, WaitingOnAgent, StepFailed, Deadlocked, Replanning, StepUnknown, ReadyToRun, Running, RunStopped,
-		StepAsks, RunPaused}, next.Reason)
+	canWork := slices.Contains([]Reason{ReadyForTask, WaitingOnAgent, StepFailed, Deadlocked, Replanning, StepUnknown, ReadyToRun, Running,
+		RunStopped, StepAsks, RunPaused}, next.Reason)
 	if state.Plan != nil && (in.Full || canWork && !c.brief() && !c.scoped()) {
 		reply.Plan = listTasks(state.Plan, c, in.Page)
 	}
