@@ -272,7 +272,7 @@ func (e PlanApproved) apply(s State) State {
 		p.Steps = p.Steps.withProgressOf(s.Plan.Steps, p.Version > s.Plan.Version, e.Beside)
 		e.Approval.Earlier = s.Plan.Approval.Comments()
 	}
-	e.Approval.Earlier = slices.Concat(e.Approval.Earlier, s.ModeNow().Requested)
+	e.Approval.Earlier = newest(slices.Concat(e.Approval.Earlier, s.ModeNow().Requested))
 	p.Status, p.Approval, p.Edits, p.UpdatedAt = StatusActive, &e.Approval, nil, e.Approval.At
 	if change && e.Beside && s.Plan.Status == StatusReplanning && hasFailedCritical(&p) {
 		p.Status = StatusReplanning

@@ -379,8 +379,8 @@ func restorable(past *Plan) (Body, error) {
 		c.oneOf("approval/way", approval.Way, WayPerson.Values())
 		c.line(&approval.Digest, "approval/digest", MaxHint)
 		c.block(&approval.Comment, "approval/comment")
-		c.list(&approval.Earlier, "approval/earlier", LinesField, MaxLongText, maxDeviations)
-		c.list(&approval.Deviations, "approval/deviations", LinesField, MaxLongText, maxDeviations)
+		c.list(&approval.Earlier, "approval/earlier", BlocksField, 2*MaxLongText, maxKept) // comments with their authors
+		c.list(&approval.Deviations, "approval/deviations", LinesField, MaxLongText, maxKept)
 		b.Approval = &approval
 	}
 	if b.Verdict != nil {

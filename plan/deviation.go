@@ -10,8 +10,11 @@ import (
 	"time"
 )
 
-// maxDeviations bounds the deviations that an approval keeps.
-const maxDeviations = 100
+// maxKept bounds the deviations and the earlier comments that an approval keeps.
+const maxKept = 100
+
+// newest returns the entries that are kept: the newest ones.
+func newest(entries []string) []string { return entries[max(0, len(entries)-maxKept):] }
 
 // decideReports returns the events of those parts of a batch that edit nothing and so need no agreement.
 // A part that depends on a waiting edit is left out.
@@ -234,8 +237,7 @@ func (e PlanDeviated) apply(s State) State {
 		return s
 	}
 	approval := *s.Plan.Approval
-	approval.Deviations = append(slices.Clone(approval.Deviations), e.Deviations...)
-	approval.Deviations = approval.Deviations[max(0, len(approval.Deviations)-maxDeviations):]
+	approval.Deviations = newest(slices.Concat(approval.Deviations, e.Deviations))
 	approval.UnseenSteps = append(slices.Clip(approval.UnseenSteps), e.UnseenSteps...)
 	return s.withPlan(e.At, func(p *Plan) { p.Approval = &approval })
 }

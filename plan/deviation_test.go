@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -320,6 +321,31 @@ func TestReturnedRevision(t *testing.T) {
 	w.wantPhase(plan.PhaseExecuting)
 	if w.state.Plan.Steps.Len() != 3 || len(w.state.FormerPlans()) != 1 {
 		t.Errorf("%d steps, %d former plans", w.state.Plan.Steps.Len(), len(w.state.FormerPlans()))
+	}
+}
+
+// TestCommentsOfDecisionsAreKept: those of requested changes and of approvals stay with the plan, however many and long, and do not
+// prevent its restore.
+func TestCommentsOfDecisionsAreKept(t *testing.T) {
+	w := waiting(t)
+	long := "first line\n" + strings.Repeat("x", plan.MaxLongText-11)
+	for range 120 {
+		w.do(person, decided(plan.Returned, w.answer(long)))
+		w.do(ann, submission("Look", "Do", "Check"))
+	}
+	w.do(person, decided(plan.Approved, w.answer(long)))
+	comments := w.state.Plan.Approval.Comments()
+	if len(comments) != 101 || comments[0] != "changes requested by petra: "+long || comments[100] != "approved by petra: "+long {
+		t.Errorf("%d comments, the last is %.40q", len(comments), comments[len(comments)-1])
+	}
+	if requested := w.state.ModeNow().Requested; len(requested) != 0 {
+		t.Errorf("still requested: %.40q", requested)
+	}
+	id := w.state.Plan.ID
+	w.do(person, plan.SetUp{Outline: plan.Outline{Objective: "Other"}})
+	w.do(person, plan.Restore{PlanID: id})
+	if got := len(w.state.Plan.Approval.Comments()); got != 101 {
+		t.Errorf("%d comments after the restore", got)
 	}
 }
 

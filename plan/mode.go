@@ -189,7 +189,7 @@ func (s State) withDecision(phase Phase, d Decision) State {
 		if d.Outcome != Returned {
 			m.EditedDrafts, m.LetGo, m.Requested = nil, nil, nil
 		} else if d.Comment != "" {
-			m.Requested = append(slices.Clone(m.Requested), "changes requested by "+d.Way.Decider(d.By)+": "+d.Comment)
+			m.Requested = newest(append(slices.Clone(m.Requested), "changes requested by "+d.Way.Decider(d.By)+": "+d.Comment))
 		}
 	})
 }
