@@ -85,28 +85,56 @@ const (
 	servers       = 4
 	ownSteps      = 10
 	togetherTimes = 0.7 // part of the calls that servers which only commit answer in the same time
+	apartTimes    = 0.9 // the same, if each server has a plan and a database of its own
 	togetherTurns = 3
 	togetherDelay = 100 * time.Millisecond
 )
 
-// measureTogether lets several server processes mark steps of one plan at once.
+// measureTogether lets several server processes mark steps at once: of one plan, and of a plan on a track each.
 func measureTogether(ctx context.Context, b *bench) ([]figure, error) {
 	place, err := b.workspace(ctx, "together", servers*ownSteps, 1)
 	if err != nil {
 		return nil, err
 	}
+	together, err := b.measureCrowd("at once", togetherTimes, func(_, i int) (*marking, error) {
+		c, err := b.serve(ctx, place.Path, fmt.Sprintf("bench-%d", i))
+		return &marking{client: c, tool: markTool, first: i*ownSteps + 1, steps: ownSteps, stride: 1}, err
+	}, func(turn, _ int) (*marking, error) {
+		c, err := b.floorServer(ctx, filepath.Join(b.dir, fmt.Sprintf("floor-together-%d.db", turn)))
+		return commits(c), err
+	})
+	if err != nil {
+		return nil, err
+	}
+	if place, err = b.place("apart"); err != nil {
+		return nil, err
+	}
+	apart, err := b.measureCrowd("on a track each", apartTimes, func(turn, i int) (*marking, error) {
+		c, err := b.serve(ctx, place.Path, fmt.Sprintf("bench-%d-%d", turn, i))
+		if err != nil {
+			return nil, err
+		}
+		steps := make([]map[string]string, ownSteps)
+		for n := range steps {
+			steps[n] = map[string]string{"title": fmt.Sprintf("Write part %d of text %d", n, i)}
+		}
+		_, err = c.call("planning_setup_plan", map[string]any{"objective": fmt.Sprintf("Write text %d", i), "initial_steps": steps})
+		return &marking{client: c, tool: markTool, first: 1, steps: ownSteps, stride: 1}, err
+	}, func(turn, i int) (*marking, error) {
+		c, err := b.floorServer(ctx, filepath.Join(b.dir, fmt.Sprintf("floor-apart-%d-%d.db", turn, i)))
+		return commits(c), err
+	})
+	return append(together, apart...), err
+}
+
+// measureCrowd compares several servers at work at once with as many bare ones, in turn. The arguments of a join are the turn and the
+// server's number.
+func (b *bench) measureCrowd(how string, times float64, join, joinFloor func(turn, i int) (*marking, error)) ([]figure, error) {
 	var ours, floor crowded
 	for turn := range togetherTurns {
-		err := b.crowd(&ours, func(i int) (*marking, error) {
-			c, err := b.serve(ctx, place.Path, fmt.Sprintf("bench-%d", i))
-			return &marking{client: c, tool: markTool, first: i*ownSteps + 1, steps: ownSteps, stride: 1}, err
-		})
+		err := b.crowd(&ours, func(i int) (*marking, error) { return join(turn, i) })
 		if err == nil {
-			database := filepath.Join(b.dir, fmt.Sprintf("floor-together-%d.db", turn))
-			err = b.crowd(&floor, func(int) (*marking, error) {
-				c, err := b.floorServer(ctx, database)
-				return commits(c), err
-			})
+			err = b.crowd(&floor, func(i int) (*marking, error) { return joinFloor(turn, i) })
 		}
 		if err != nil {
 			return nil, err
@@ -114,9 +142,9 @@ func measureTogether(ctx context.Context, b *bench) ([]figure, error) {
 	}
 	ratio := ours.rate() / floor.rate()
 	return []figure{
-		{what: fmt.Sprintf("%d servers at once (floor: %d bare mcp-go and commit)", servers, servers),
+		{what: fmt.Sprintf("%d servers %s (floor: %d bare mcp-go and commit)", servers, how, servers),
 			value: fmt.Sprintf("%.0f marks/s = %.2f x", ours.rate(), ratio), floor: fmt.Sprintf("%.0f commits/s", floor.rate()),
-			limit: fmt.Sprintf(">= %.1f x", togetherTimes), state: judge(ratio >= togetherTimes)},
+			limit: fmt.Sprintf(">= %.1f x", times), state: judge(ratio >= times)},
 		{what: "  refused", value: fmt.Sprint(ours.refused), floor: fmt.Sprint(floor.refused), limit: "0", state: judge(ours.refused == 0)},
 		{what: "  longest wait", value: fmt.Sprintf("%s (%s)", milliseconds(ours.waits.quantile(1)), ours.waits),
 			floor: milliseconds(floor.waits.quantile(1)),
