@@ -136,7 +136,7 @@ func sameEachTime(ts *testscript.TestScript, shown string) string {
 	shown = strings.ReplaceAll(shown, ts.Getenv("WORK"), "~")
 	for _, u := range []struct{ pattern, looks string }{
 		{`\d{4}-\d\d-\d\d \d\d:\d\d`, "12:22"}, {`\b\d\d:\d\d\b`, "12:22"}, {`(until|ends at) 12:22`, "$1 12:52"},
-		{`-\d{10}\b`, "-1795342205"}, {`#[0-9a-f]{6}\b`, "#66c5bb"},
+		{`-\d{10}\b`, "-1795342205"}, {`#[0-9a-f]{6}\b`, "#66c5bb"}, {`\b\d+ (s|min) ago`, "just now"},
 	} {
 		shown = regexp.MustCompile(u.pattern).ReplaceAllString(shown, u.looks)
 	}
