@@ -16,8 +16,8 @@ import (
 	"github.com/planloop/planloop/internal/testenv"
 )
 
-// commandsBeforeTools returns the lines that init writes for a host, for events before a tool.
-func commandsBeforeTools(t *testing.T, m hosts.Machine, name string) (lines []string) {
+// hookLines returns the lines that init writes for a host: those for events before a tool, and the others.
+func hookLines(t *testing.T, m hosts.Machine, name string) (beforeTools, others []string) {
 	t.Helper()
 	for _, edit := range look(t, m, name, hosts.Request{Scope: hosts.User}).Edits {
 		text := string(edit.After) + edit.Paste
@@ -25,11 +25,37 @@ func commandsBeforeTools(t *testing.T, m hosts.Machine, name string) (lines []st
 			var line string
 			testenv.Check(t, json.Unmarshal([]byte(quoted[1]), &line))
 			if regexp.MustCompile(`hook \S+ (pre|before)-`).MatchString(line) && !strings.Contains(line, "pre-invocation") {
-				lines = append(lines, line)
+				beforeTools = append(beforeTools, line)
+			} else if strings.Contains(line, " hook ") {
+				others = append(others, line)
 			}
 		}
 	}
-	return lines
+	return beforeTools, others
+}
+
+// TestFailedHookStopsNothing: a hook that is not before a tool exits with 0 or 1 if planloop cannot run. Gemini CLI takes every other code
+// of a hook after an agent's turn for a refusal, and starts the agent again, for ever.
+func TestFailedHookStopsNothing(t *testing.T) {
+	for _, name := range []string{"claude", "codex", "gemini", "antigravity", "cursor", "vscode"} {
+		for _, program := range []string{"", "#!/bin/sh\nkill -9 $$\n", "#!/bin/sh\nexit 2\n", "#!/no/such/program\n"} {
+			m := machine(t)
+			m.Program = filepath.Join(m.Home, "it's planloop")
+			if program != "" {
+				testenv.Check(t, os.WriteFile(m.Program, []byte(program), 0o755))
+			}
+			_, lines := hookLines(t, m, name)
+			if len(lines) == 0 {
+				t.Fatalf("%s has no other hooks", name)
+			}
+			for _, line := range lines {
+				cmd := exec.Command("sh", "-c", line)
+				if _ = cmd.Run(); cmd.ProcessState.ExitCode() != 1 {
+					t.Errorf("%s, %q: exit code %d of %s", name, program, cmd.ProcessState.ExitCode(), line)
+				}
+			}
+		}
+	}
 }
 
 // TestLineRefusesWithoutPlanloop: where a host's shell runs the hook, its line refuses by itself in planning mode if planloop cannot run,
@@ -66,7 +92,7 @@ func TestLineRefusesWithoutPlanloop(t *testing.T) {
 					if marked == 1 {
 						put(t, filepath.Join(m.Marks, "shop-1"), "")
 					}
-					lines := commandsBeforeTools(t, m, name)
+					lines, _ := hookLines(t, m, name)
 					if len(lines) == 0 {
 						t.Fatalf("%s has no hook before tools", name)
 					}
@@ -98,7 +124,8 @@ func TestRefusalByExitCode(t *testing.T) {
 		if mark != "" {
 			put(t, filepath.Join(m.Marks, mark), "")
 		}
-		out, err := exec.Command("sh", "-c", commandsBeforeTools(t, m, "windsurf")[0]).CombinedOutput()
+		lines, _ := hookLines(t, m, "windsurf")
+		out, err := exec.Command("sh", "-c", lines[0]).CombinedOutput()
 		exit, failed := errors.AsType[*exec.ExitError](err)
 		if !failed || exit.ExitCode() != 2 || string(out) != "no\n" {
 			t.Errorf("%v %q", err, out)

@@ -349,13 +349,14 @@ const failClosed = `[ "$1" = 2 ] && exit 2; for f in "$0"/*; do [ -e "$f" ] && {
 
 // commandLine returns the line by which a host's shell starts the hook. On Unix a hook before a tool runs again if the first one was
 // killed before it could answer: the second finds no input left and refuses in planning mode. If that also fails, the line itself refuses.
+// Any other hook that fails exits with 1, the only code that no host takes for a refusal: Gemini CLI would never end its turn.
 func (h *hooks) commandLine(m Machine, on hook.Host, e hook.Event) string {
 	line := " hook " + string(on) + " " + e.Name
 	switch {
 	case m.GOOS != "windows":
 		line = safetext.QuoteAlways(m.Program) + line
 		if e.Moment != hook.BeforeTool {
-			return line
+			return line + " || exit 1"
 		}
 		guard := " || sh -c " + safetext.QuoteAlways(failClosed) + " " + safetext.QuoteAlways(m.Marks)
 		if h.shell == runOnce {
