@@ -27,7 +27,7 @@ func TestContractPayload(t *testing.T) {
 		ContextHints:      []string{"Edit the User class in `src/models/user.py`."},
 		RelevantFilePaths: []string{"src/models/user.py"},
 	}}))
-	want := []string{"verifiable: Task 'Add `password_hash` to User model' has no way to verify it."}
+	want := []string{"verifiable: Task 'Add `password_hash` to User model' does not say how to verify the result."}
 	if diff := cmp.Diff(want, messages(report.Findings)); diff != "" || !report.OK() || len(report.Details()) != 0 {
 		t.Errorf("%s\n%+v", diff, report)
 	}
@@ -153,7 +153,7 @@ func TestFindings(t *testing.T) {
 			"d*", "m*", "*.go", "src/*", "src/**")), []string{
 			"oversize: Task 'Print the version' looks too large for one commit: it names 16 paths."}},
 		"unverifiable": {set(func(t *gates.Task) { t.AcceptanceCriteria = nil }),
-			[]string{"verifiable: Task 'Print the version' has no way to verify it."}},
+			[]string{"verifiable: Task 'Print the version' does not say how to verify the result."}},
 		"measurable": {set(func(t *gates.Task) { t.AcceptanceCriteria, t.Details = nil, "It answers in 100ms." }), nil},
 		"a test":     {set(func(t *gates.Task) { t.AcceptanceCriteria, t.Type = nil, plan.Test }), nil},
 		"a command":  {set(func(t *gates.Task) { t.AcceptanceCriteria, t.Verify = nil, "go test ./..." }), nil},

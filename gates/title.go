@@ -298,7 +298,11 @@ func checkVerifiable(_ context.Context, e *examination, i int) []flaw {
 	title := sentence(t.Title)
 	verifiable := t.Type == plan.Test || verifies(t.Verify) || slices.ContainsFunc(t.AcceptanceCriteria, isGiven) ||
 		measurable(title[min(1, len(title)):]) || measurable(words(t.Details)) // a title's first word names the work, not its outcome
-	return flawIf(!verifiable, "has no way to verify it.", "give `acceptance_criteria`, or a command in `verify`")
+	message := "does not say how to verify the result."
+	if isGiven(t.Verify) {
+		message = "is not verified by " + code(t.Verify) + ", which always succeeds."
+	}
+	return flawIf(!verifiable, message, "give `acceptance_criteria`, or a command in `verify` that can fail")
 }
 
 // measurable reports whether a text names a visible result: a bound, or a word for an outcome.

@@ -11,12 +11,12 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// checkIsCommand refuses prose: text that the shell does not parse, or a sentence that begins with no command.
+// checkIsCommand refuses prose: text that the shell does not parse, or a sentence in place of one of its commands.
 func checkIsCommand(_ context.Context, e *examination, i int) []flaw {
 	command := e.New[i].Verify
-	name, parses := firstCommand(command)
+	calls, parses := simpleCommands(command)
 	quotes := strings.HasPrefix(command, "`") && !strings.HasSuffix(command, "`") // of Markdown
-	if !isGiven(command) || !quotes && parses && (name == "" || e.isCommand(name) || !isSentence(strings.Fields(command))) {
+	if !isGiven(command) || !quotes && parses && !slices.ContainsFunc(calls, e.isProse) {
 		return nil
 	}
 	return []flaw{{message: "has prose in `verify`: " + code(command) + ".",
@@ -25,12 +25,16 @@ func checkIsCommand(_ context.Context, e *examination, i int) []flaw {
 
 // checkIsInstalled warns of a command that is not installed here.
 func checkIsInstalled(_ context.Context, e *examination, i int) []flaw {
-	name, _ := firstCommand(e.New[i].Verify)
-	if name == "" || e.isCommand(name) || isSentence(strings.Fields(e.New[i].Verify)) {
+	calls, _ := simpleCommands(e.New[i].Verify)
+	if len(calls) == 0 || calls[0].name == "" || e.isCommand(calls[0].name) || slices.ContainsFunc(calls, e.isProse) {
 		return nil
 	}
-	return []flaw{{message: "has a command in `verify` that is not installed here: " + code(name) + ".",
+	return []flaw{{message: "has a command in `verify` that is not installed here: " + code(calls[0].name) + ".",
 		fix: "install it, or write another command"}}
+}
+
+func (e *examination) isProse(c simpleCommand) bool {
+	return c.name != "" && !e.isCommand(c.name) && isSentence(c.words)
 }
 
 // isCommand reports whether a name can be run here: a shell's own command, a program, or a file in the workspace.
@@ -71,21 +75,26 @@ func isSentence(words []string) bool {
 		})
 }
 
-// firstCommand returns the name of the first command of a text, "" if it depends on the shell, and whether the text parses.
-func firstCommand(text string) (name string, parses bool) {
+type simpleCommand struct {
+	name  string   // "" if it depends on the shell
+	words []string // as they are written, with the name
+}
+
+// simpleCommands lists the commands of a text, except those whose output is used, and reports whether the text parses.
+func simpleCommands(text string) (calls []simpleCommand, parses bool) {
 	file, err := syntax.NewParser().Parse(strings.NewReader(text), "")
 	if err != nil {
-		return "", false
+		return nil, false
 	}
 	syntax.Walk(file, func(node syntax.Node) bool {
 		call, ok := node.(*syntax.CallExpr)
-		if ok && len(call.Args) > 0 && name == "" {
-			name = literal(call.Args[0])
-			return false
+		if ok && len(call.Args) > 0 {
+			written := text[call.Args[0].Pos().Offset():call.End().Offset()]
+			calls = append(calls, simpleCommand{literal(call.Args[0]), strings.Fields(written)})
 		}
 		return !ok
 	})
-	return name, true
+	return calls, true
 }
 
 // verifies reports whether a command can fail: one that always succeeds, such as true or echo ok, verifies nothing. A

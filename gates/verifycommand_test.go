@@ -63,6 +63,12 @@ func TestVerifyIsACommand(t *testing.T) {
 		"Check it manually": {prose}, "the tests pass": {prose}, "open the page and log in": {prose},
 		"All tests are green": {prose}, "run unit tests": {prose}, "Manual testing.": {prose},
 		"the user's login works": {prose}, "see (by hand": {prose},
+
+		"go test ./... && GET /x returns 200": {prose}, "go vet; the page loads": {prose}, "go test | All is green": {prose},
+		"go vet\nopen the page": {prose}, "(go vet && Check it manually)": {prose}, "curl x && GET /x returns 200": {prose},
+		"cd api && go test ./...": nil, "A=1 go vet && B=2 go test": nil, "! grep the main.go": nil, "(cd api && go test ./...)": nil,
+		"test -f x && [[ -s x ]]": nil, "for f in a b; do grep the $f; done": nil, "go test || exit 1; echo all is well": nil,
+		"out=$(go test) && grep -q 'All is green' <<<\"$out\"": nil, "go test && npm run the-lint": nil,
 	} {
 		task := whole(3, "Improve the login of users.", func(t *gates.Task) { t.Verify = verify })
 		report := check(t, gates.Options{Files: fstest.MapFS{"main.go": {}}, Commands: installed},

@@ -309,7 +309,7 @@ func TestDialogueShowsThePlanWhole(t *testing.T) {
 		}
 		for _, word := range []string{"Submitted by tester at 20", "\nRevision 1, plan ",
 			"Plan: Move the sessions to Redis.", "S001 [low risk] Add the Redis client (tools: create_file)",
-			"Read the module file", "\n   warning: It has no way to verify it.\n", "Approve this plan?"} {
+			"Read the module file", "\n   warning: It does not say how to verify the result.\n", "Approve this plan?"} {
 			if !strings.Contains(shown[0], word) {
 				t.Errorf("%s: %q is missing in\n%s", era, word, shown[0])
 			}

@@ -106,7 +106,7 @@ func (s *Server) internalError(what string, err error) string {
 // otherwise.
 func Advice(err error, otherwise string) string {
 	if config := (*workspace.ConfigError)(nil); errors.As(err, &config) {
-		return "The workspace cannot be opened; nothing was changed. Tell the user: " + err.Error() + "."
+		return "The workspace cannot be opened; nothing was changed. Tell the user: " + strings.TrimSuffix(err.Error(), ".") + "."
 	}
 	for _, known := range []struct {
 		kind error
@@ -152,14 +152,14 @@ func toolWords() map[string]string {
 }
 
 // explainUnknown adds a suggestion to the protocol's error for a tool that is not offered. The library's
-// message is: tool 'NAME' not found. So the text goes into the request's name.
+// message is: tool 'NAME' not found. So the text goes into the request's name, and the transport drops the library's words after it.
 func (s *Server) explainUnknown(_ context.Context, _ any, request *mcp.CallToolRequest) {
 	name := request.Params.Name
 	quoted := strings.Trim(plan.Quote(name), `"`)
-	text := quoted + "'"
+	text := quoted + "' not found"
 	for _, row := range verbs.Table() {
 		if row.Name == name {
-			text += " belongs to the toolset " + row.Toolset + ", which is off"
+			text = quoted + "' belongs to the toolset " + row.Toolset + ", which is off"
 		}
 	}
 	if s.otherTools != nil {
@@ -169,13 +169,13 @@ func (s *Server) explainUnknown(_ context.Context, _ any, request *mcp.CallToolR
 		}
 	}
 	if s.otherTools == nil && s.opts.Servers != nil && strings.Contains(name, "__") {
-		text += " is not offered: turn on the toolset " + serversToolset + " for tools of other servers"
+		text = quoted + "' is not offered: turn on the toolset " + serversToolset + " for tools of other servers"
 	}
-	text += ":"
+	end := "."
 	if near := cmp.Or(s.nearestServerTool(name), s.nearestTool(name)); near != "" {
-		text += " did you mean " + near + "?"
+		end = ": did you mean " + near + "?"
 	}
-	request.Params.Name = text + " Tools: " + strings.Join(slices.Concat(s.offered, s.serverNames()), ", ") + ": '" + quoted
+	request.Params.Name = text + end + " Tools: " + strings.Join(slices.Concat(s.offered, s.serverNames()), ", ") + ": '" + quoted
 }
 
 // nearestTool returns the offered tool that shares the most words with a name, or "" if none is near.

@@ -227,13 +227,17 @@ const (
 	Blocker SignalLevel = "blocker"
 	Warning SignalLevel = "warning"
 	Info    SignalLevel = "info"
+
+	NoLevel SignalLevel = "none" // not a level: it asks to clear the signal
 )
 
 // Values lists the levels in order.
 func (SignalLevel) Values() []string { return []string{"blocker", "warning", "info"} }
 
-// Read returns the level that a word of another scale means, or "".
+// Read returns the level that a word of another scale means, NoLevel for a word that means the signal is over, or "".
 func (SignalLevel) Read(word string) string {
 	return map[string]string{"critical": "blocker", "fatal": "blocker", "error": "blocker", "high": "blocker",
-		"warn": "warning", "medium": "warning", "low": "info", "note": "info"}[strings.ToLower(strings.TrimSpace(word))]
+		"warn": "warning", "medium": "warning", "low": "info", "note": "info",
+		"none": "none", "ok": "none", "clear": "none", "cleared": "none", "resolved": "none", "fixed": "none",
+		"closed": "none"}[strings.ToLower(strings.TrimSpace(word))]
 }

@@ -67,6 +67,14 @@ func (t Text) Clean(text string) (string, error) {
 	return clean, nil
 }
 
+// Given is Required for a field that an input may lack: it is empty then.
+func (t Text) Given(text string) (string, error) {
+	if text == "" {
+		return "", t.refuse("is missing", fmt.Sprintf("give 1 to %d characters", t.Max))
+	}
+	return t.Required(text)
+}
+
 // Required is Clean for a field that must not be blank.
 func (t Text) Required(text string) (string, error) {
 	clean, err := t.Clean(text)

@@ -14,7 +14,7 @@ func Nearest(given string, words []string) string {
 	if given == "" || len(given) > comparedLength {
 		return ""
 	}
-	best, closest := "", min(3, (len(given)+1)/3)+1
+	best, closest := "", min(3, len(given)/3)+1
 	for _, word := range words {
 		if FoldWord(word) == FoldWord(given) {
 			return word
@@ -40,6 +40,17 @@ func Related(given string, words []string) string {
 		}
 	}
 	return ""
+}
+
+// SplitList returns the words or names in a text that lists them, as "a, b and c" does.
+func SplitList(text string) (names []string) {
+	between := func(r rune) bool { return strings.ContainsRune(",;\n", r) }
+	for name := range strings.FieldsFuncSeq(strings.ReplaceAll(text, " and ", ","), between) {
+		if name = strings.TrimSpace(name); name != "" {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 // FoldWord removes variations of people and models: case, dashes, spaces.

@@ -12,7 +12,8 @@ func TestNearest(t *testing.T) {
 	for given, want := range map[string]string{
 		"stepId": "step_id", "STEP-ID": "step_id", "step id": "step_id", " tilte ": "title", "tite": "title", "Titel": "title",
 		"time-outs": "timeouts", "timeout": "timeouts", "prifole": "profile",
-		"": "", " ": "", "x": "", "colour": "", strings.Repeat("long", 30): "", strings.Repeat("x", 10_000): "",
+		"": "", " ": "", "x": "", "colour": "", "s001": "",
+		"tlite": "", strings.Repeat("long", 30): "", strings.Repeat("x", 10_000): "",
 	} {
 		if got := safetext.Nearest(given, words); got != want {
 			t.Errorf("%q: %q, want %q", given, got, want)

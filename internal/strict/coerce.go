@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"reflect"
 	"slices"
 	"strconv"
@@ -349,12 +350,36 @@ func (w *walk) list(s *shape, kind jsontext.Kind) error {
 	case kind == jsontext.KindString:
 		return w.listText(s, elem, decides)
 	case decides, kind == jsontext.KindBeginObject && elem.Kind() == reflect.Struct:
+		if named, ok := reflect.Zero(elem.Type).Interface().(interface{ Member(string, []byte) []byte }); ok {
+			return w.byName(s, named.Member)
+		}
 		w.begin('[')
 		err := w.value(s.Elem())
 		w.end(']')
 		return err
 	}
 	return w.mismatch(kind, s.Type)
+}
+
+// byName reads an object as a list with an element for each member, or as the only element if one of the members is none.
+func (w *walk) byName(s *shape, element func(name string, value []byte) []byte) error {
+	at := w.upcoming()
+	raw, err := w.raw()
+	if err != nil {
+		return err
+	}
+	var members map[string]jsontext.Value
+	var list [][]byte
+	err = json.Unmarshal(raw, &members) // for a duplicate key, which the only element reports
+	for _, name := range slices.Sorted(maps.Keys(members)) {
+		if one := element(name, members[name]); one != nil {
+			list = append(list, one)
+		}
+	}
+	if err != nil || len(list) == 0 || len(list) < len(members) {
+		list = [][]byte{raw}
+	}
+	return w.nested(slices.Concat([]byte("["), bytes.Join(list, []byte(",")), []byte("]")), at, false, s.Type)
 }
 
 // listText reads a string as a list. A string that looks like an array is never read as an element.

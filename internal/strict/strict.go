@@ -12,7 +12,8 @@
 //
 // A field is named by its json tag, in exact case. It is required unless the tag has omitempty or omitzero or the field
 // is a pointer. A struct's method Alone() string names the field that is set by a string in place of the struct;
-// Needed() []string names the optional fields that its placeholder also shows. A field with the tag text:"some" is
+// Needed() []string names the optional fields that its placeholder also shows; Member(name string, value []byte) []byte
+// returns the struct that a member of an object gives in place of a list, or nil. A field with the tag text:"some" is
 // reported as blank together with other faults; callers decide whether it may be blank. A text that is only a
 // placeholder is refused, except with the tag text:"any". With the tag text:"list" a list is accepted as the text it is
 // written as, with the tag text:"lines" the lines of a text as a list, and with the tag text:"commands" a list of commands

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime/debug"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -116,7 +117,14 @@ func handle(ctx context.Context, srv *server.MCPServer, log *slog.Logger, m Mess
 			response = *Refusal(m.ID, mcp.INTERNAL_ERROR, "internal error: the request may have had no effect; see the server's log")
 		}
 	}()
-	return srv.HandleMessage(ctx, m.Raw)
+	response = srv.HandleMessage(ctx, m.Raw)
+	refused, _ := response.(mcp.JSONRPCError)
+	text := refused.Error.Message
+	if at := strings.LastIndex(text, ": '"); at > 0 && strings.HasSuffix(text, server.ErrToolNotFound.Error()) {
+		refused.Error.Message = text[:at] // it has already said so, and what to do
+		return refused
+	}
+	return response
 }
 
 // encode returns a message as JSON, or a response as an internal error if it cannot be encoded. Another message is then nil.

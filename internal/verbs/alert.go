@@ -35,7 +35,7 @@ func (s *Service) Alert(ctx context.Context, c Caller, in Alert) (AlertReply, er
 	if err != nil {
 		return AlertReply{}, err
 	}
-	if in.Clear {
+	if in.Clear || given(in.Level) == plan.NoLevel {
 		return s.clearSignal(ctx, c, id)
 	}
 	if in.Message == "" {
@@ -85,7 +85,6 @@ func (s *Service) alert(ctx context.Context, c Caller, id string, a plan.Action)
 	return reply, err
 }
 
-// Text returns the reply in a line or two.
 func (r AlertReply) Text() string { return r.state() + ": " + r.Signal.text() + r.ending() }
 
 // Cleared returns in one line, for a person, which signal is cleared.

@@ -133,7 +133,6 @@ func answerText(in StepAnswer, before *plan.Step, p *plan.Plan, step *plan.Step)
 	return step.ID.String() + " " + step.Status.Predicate() + ": " + outcome
 }
 
-// Text returns the reply in a line or two.
 func (r StepAnswerReply) Text() string {
 	return r.Message + r.ending(warningLines(r.Warnings))
 }

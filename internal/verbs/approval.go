@@ -120,7 +120,6 @@ func DecisionText(d *plan.Decision) string {
 
 func decided(d *plan.Decision) string { return prefixed(" ", DecisionText(d)) }
 
-// Text returns the reply in a line or two.
 func (r DecisionReply) Text() string {
 	return r.under(r.Message + prefixed("\nPlan: ", r.PlanID) + line(r.Approved))
 }

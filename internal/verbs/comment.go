@@ -20,7 +20,6 @@ type CommentReply struct {
 	Heartbeat
 }
 
-// Text returns the reply in a line or two.
 func (r CommentReply) Text() string { return r.under(r.Message) }
 
 // Comment records a person's comment; agents get it with their next status.

@@ -32,9 +32,19 @@ func Decode(arguments []byte, into any) error {
 			}
 		}
 	}
+	var list struct {
+		Questions []AskUser `json:"questions" text:"lines"`
+	}
+	if ask, ok := into.(*AskUser); ok && strict.Decode(arguments, &list, synonyms()) == nil && len(list.Questions) > 0 {
+		*ask = list.Questions[0]
+		return onlyFirst(*ask, list.Questions[1:])
+	}
 	for _, one := range append([]*strict.Error{bad}, bad.Others...) {
 		if path.Base(one.Pointer) == "timeout" && one.Want == "an integer" {
 			one.Want += " of seconds"
+		}
+		if word := strings.ToLower(one.Given); inWords(word) != "" {
+			one.Want, bad.Lost = "", append(bad.Lost, word)
 		}
 	}
 	if len(bad.Lost) > 0 {
@@ -86,23 +96,24 @@ type BadCall struct {
 	partly bool   // the input holds the readable parts
 }
 
+// inWords says how to correct a call that has a key or a word for which no field can be given; "" for others.
+func inWords(key string) string {
+	skip := `a step that is not needed is skipped with a reason: update_tasks takes {"id":3,"skip":"<why>"}`
+	goal := "the goal of a plan cannot be changed; add a constraint or a finding, or set up another plan"
+	fixed := `a signal cannot be acknowledged; work on its cause, then clear it with "clear":true`
+	return map[string]string{"remove_tasks": skip, "delete_tasks": skip, "remove_steps": skip, "delete_steps": skip, "remove": skip,
+		"delete": skip, "goal": goal, "objective": goal, "acknowledge": fixed, "acknowledged": fixed, "ack": fixed,
+		"plan_id": "this acts on the current plan alone; read it first, and leave out \"plan_id\" if you mean that plan",
+		"reopen":  "a done step is reopened by the status in_progress alone"}[key]
+}
+
 // keepInWords says how to correct a call with fields that no other field can take.
 func keepInWords(keys []string) string {
-	for _, key := range keys {
-		for _, row := range [...]struct{ keys, words string }{
-			{"remove_tasks delete_tasks remove_steps delete_steps remove delete", "a step that is not needed is skipped with a reason: " +
-				`update_tasks takes {"id":3,"skip":"<why>"}`},
-			{"goal objective", "the goal of a plan cannot be changed; add a constraint or a finding, or set up another plan"},
-			{"plan_id", "this acts on the current plan alone; read it first, and leave out \"plan_id\" if you mean that plan"},
-			{"reopen", "a done step is reopened by the status in_progress alone"},
-		} {
-			if slices.Contains(strings.Fields(row.keys), key) {
-				return row.words
-			}
-		}
-	}
 	names := make([]string, len(keys))
 	for i, key := range keys {
+		if words := inWords(key); words != "" {
+			return words
+		}
 		names[i] = plan.Quote(plan.Shorten(key, titleShown))
 	}
 	return "say what " + strings.Join(names, ", ") + " says in a field that is known, or leave it out if you can do without, and call again"
@@ -159,27 +170,18 @@ func (s *Service) byTitle(ctx context.Context, c Caller, arguments []byte) ([]by
 	if err != nil {
 		return nil, false
 	}
-	ids := map[string]string{}
-	for step := range currentSteps(state.ForEdits(c.Actor)).All() {
-		title := safetext.FoldWord(step.Title)
-		if _, twice := ids[title]; twice {
-			ids[title] = ""
-		} else {
-			ids[title] = step.ID.String()
-		}
-	}
-	found := false
+	known, found := referencesIn(state.ForEdits(c.Actor), nil), false
 	named := regexp.MustCompile(`"(?:id|step|task|(?:step|task)_?[iI]d)"\s*:\s*("(?:[^"\\]|\\.)*")`)
 	out := named.ReplaceAllFunc(arguments, func(member []byte) []byte {
 		var title string
 		text := named.FindSubmatch(member)[1]
 		_ = json.Unmarshal(text, &title) // the expression matches texts alone
-		id := ids[safetext.FoldWord(title)]
-		if id == "" {
+		id, ok := known.titled(title)
+		if !ok {
 			return member
 		}
 		found = true
-		return append(bytes.TrimSuffix(member, text), object(id)...)
+		return append(bytes.TrimSuffix(member, text), object(id.String())...)
 	})
 	return out, found
 }
@@ -207,7 +209,7 @@ func updateOf(arguments []byte) (Update, bool) {
 	}
 	update = Update{}
 	for _, refs := range many.StepIDs {
-		for ref := range strings.SplitSeq(string(refs), ",") {
+		for _, ref := range safetext.SplitList(string(refs)) {
 			id, err := plan.ParseStepID(ref)
 			if err != nil {
 				return Update{}, false

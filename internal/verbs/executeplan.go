@@ -355,7 +355,6 @@ func (s *Service) RunStatus(ctx context.Context, c Caller) (ExecutePlanReply, er
 	return s.executionReply(state, c, &participation{}), err
 }
 
-// Text returns the reply in a few lines.
 func (r ExecutePlanReply) Text() string {
 	text := r.Message
 	if r.PlanID != "" {

@@ -428,7 +428,7 @@ func agentInstructions(n NextAction, rules Rules, c Caller) string {
 		return "All tasks are complete. Provide a final summary of your work via `" + c.word(Call{Kind: CallSummarise}) + "`."
 	}
 	return map[Reason]string{
-		Closed:           "The plan is closed. Give the user its `final_summary`, unless you have; nothing is left to do for this goal.",
+		Closed:           "Give the user the plan's `final_summary`, unless you have; nothing is left to do for this goal.",
 		ReadyToRun:       "Planloop carries out the next step itself: run the plan. The run returns the steps that you must do.",
 		Running:          "Planloop carries out the next step. Do not do it by hand; wait for it, or ask the user for other work.",
 		RunStopped:       "A run ended before its step did. Leave that step alone: the next run settles it and reports its outcome.",
@@ -437,7 +437,7 @@ func agentInstructions(n NextAction, rules Rules, c Caller) string {
 		WaitingOnAgent:   "Another agent works on the next step. Wait for it, or ask the user for other work.",
 		Gathering:        "Planning mode is read-only until a person has approved a plan; tools that change something are hidden.",
 		AwaitingApproval: "Do not start before the decision, and do not approve the plan yourself. A new submission replaces this one.",
-		Failed:           "The plan has failed. Tell the user what failed and agree on a new plan.",
-		NoPlan:           "There is nothing to do yet. Set up a plan before work of several steps.",
+		Failed:           "Tell the user what failed and agree on a new plan.",
+		NoPlan:           "There is nothing to do yet. Only work of several steps needs a plan.",
 	}[n.Reason]
 }

@@ -281,10 +281,9 @@ func (v view) planAction() NextAction {
 	case p == nil:
 		return newAction(NoPlan, "The workspace has no plan.", "Set up a plan: ", setUp, ".")
 	case p.Status == plan.StatusAbandoned: // possibly after it was closed
-		return newAction(NoPlan, "The plan was abandoned.", "The plan was abandoned: set up a new one with ", setUp, ".")
+		return newAction(NoPlan, "The plan was abandoned.", "Set up a new plan: ", setUp, ".")
 	case p.FinalSummary != "":
-		return newAction(Closed, "The plan is closed with its final summary.",
-			"The plan is closed; for new work set up another: ", setUp, ".")
+		return newAction(Closed, "The plan is closed with its final summary.", "For new work, set up another plan: ", setUp, ".")
 	case p.Status == plan.StatusCompleted:
 		return newAction(PlanCompleted, "All tasks are complete. The agent should provide a final summary.",
 			"All steps are finished: check the outcome, then ", Call{Kind: CallSummarise}, ".")

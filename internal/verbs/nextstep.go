@@ -176,7 +176,6 @@ func (s *Service) noStepReason(state plan.State, c Caller) string {
 	return noStep(asking, "waits for an answer", "wait for an answer")
 }
 
-// Text returns the reply with the whole step.
 func (r NextStepReply) Text() string {
 	text := r.Message
 	if r.Arbiter != "" {

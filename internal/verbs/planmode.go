@@ -28,7 +28,7 @@ func (s *Service) EnterPlanMode(ctx context.Context, c Caller, in EnterPlanMode)
 	if in.Leave {
 		return s.endMode(ctx, c, plan.EndMode{Leaves: true})
 	}
-	reason, err := plan.Text{Field: "/reason", Max: plan.MaxLongLine}.Required(in.Reason)
+	reason, err := plan.Text{Field: "/reason", Max: plan.MaxLongLine}.Given(in.Reason)
 	if err != nil {
 		return ModeReply{}, err
 	}
@@ -188,7 +188,6 @@ func (s *Service) endMode(ctx context.Context, c Caller, a plan.Action) (ModeRep
 	return s.modeReply(outcome.After, c), err
 }
 
-// Text returns the reply in a line or two.
 func (r ModeReply) Text() string { return r.under(r.Message + line(EnforcementLine(r.Enforcement))) }
 
 // AskUser is the input of AskUser (chorus: ask_user).
@@ -198,13 +197,27 @@ type AskUser struct {
 	Options  []Option `json:"options,omitempty" jsonschema:"-" schema:"closed" text:"lines"` // follow the question
 }
 
+func (AskUser) Alone() string { return "question" }
+
+// onlyFirst refuses several questions, with the call that asks the first.
+func onlyFirst(first AskUser, others []AskUser) error {
+	if len(others) == 0 {
+		return nil
+	}
+	fix := "ask one per call; after the first, ask " + plan.Quote(others[0].Question)
+	for _, other := range others[1:] {
+		fix += ", " + plan.Quote(other.Question)
+	}
+	return &BadCall{Mended: brief([]byte(object(first))), ValidationError: &plan.ValidationError{Kind: plan.InvalidInput,
+		Field: "/questions", Problem: "has " + plan.Pluralize(1+len(others), "question"), Fix: fix}}
+}
+
 // Option is an answer that an agent suggests.
 type Option struct {
 	Label       string `json:"label"`
 	Description string `json:"description,omitempty"`
 }
 
-// Alone names the field to set when a plain text is given for an option.
 func (Option) Alone() string { return "label" }
 
 // AskUserReply reports the recorded question, or the recorded reply to a comment.
@@ -227,7 +240,7 @@ func (s *Service) AskUser(ctx context.Context, c Caller, in AskUser) (AskUserRep
 		reply, err := s.ReplyToComment(ctx, c, plan.ReplyToComment{Comment: *in.ReplyTo, Text: in.Question})
 		return AskUserReply{CommentID: reply.ID, Message: reply.Message, Heartbeat: reply.Heartbeat}, err
 	}
-	text, err := plan.Text{Field: "/question", Max: plan.MaxLongLine, Multiline: true}.Required(in.Question)
+	text, err := plan.Text{Field: "/question", Max: plan.MaxLongLine, Multiline: true}.Given(in.Question)
 	if err != nil {
 		return AskUserReply{}, err
 	}
@@ -267,5 +280,4 @@ func (s *Service) Answer(ctx context.Context, c Caller, id, text string) (AskUse
 		Heartbeat: s.heartbeat(outcome.After, c)}, err
 }
 
-// Text returns the reply in a line or two.
 func (r AskUserReply) Text() string { return r.under(r.Message) }

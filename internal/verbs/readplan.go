@@ -270,7 +270,6 @@ func remainingSteps(p *plan.Plan, from int, of WhichPlan, c Caller) string {
 	return plan.Pluralize(left, "more step") + ": " + c.word(Call{Kind: CallRead, ID: string(of), Step: p.Steps.At(from).ID})
 }
 
-// Text returns the page as text.
 func (r ReadPlanReply) Text() string {
 	var b strings.Builder
 	if r.Message != "" {

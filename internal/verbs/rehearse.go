@@ -100,7 +100,6 @@ func (s *Service) waves(state plan.State, c Caller, foreseen []plan.ExpectedQues
 	return waves
 }
 
-// Text returns the reply, a line for each step.
 func (r RehearsalReply) Text() string {
 	var b strings.Builder
 	agents := 0 // steps that agents are started for; a loop counts once

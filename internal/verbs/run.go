@@ -209,7 +209,6 @@ func (c RunCounts) text() string {
 	return strings.Join(parts, ", ")
 }
 
-// Text returns the reply in a few lines.
 func (r RunReply) Text() string {
 	headline := cmp.Or(map[plan.StopReason]string{"": "The run continues", plan.StopCompleted: "The plan is complete"}[r.Reason],
 		"The run is over ("+strings.ReplaceAll(string(r.Reason), "_", " ")+")")
@@ -270,7 +269,6 @@ func (s *Service) stopRun(ctx context.Context, c Caller, a plan.Action, status s
 	return reply, err
 }
 
-// Text returns the reply in a line or two.
 func (r PauseReply) Text() string { return r.under(r.Message) }
 
 func runningSteps(state plan.State) []plan.StepID {

@@ -73,7 +73,6 @@ func (s *Service) runState(state plan.State) RunState {
 	return r
 }
 
-// Text returns the run in one line.
 func (r RunView) Text() string {
 	text, why := "Run "+r.ID, strings.ReplaceAll(string(r.Reason), "_", " ")
 	switch {

@@ -18,7 +18,6 @@ type NewStep struct {
 	Details *string `json:"details,omitempty" jsonschema:"maxLength=512" text:"rest" hint:"where and how to verify it"`
 }
 
-// Alone names the field that receives a plain string given instead of a step.
 func (NewStep) Alone() string { return "title" }
 
 // SetupPlan is the input of SetupPlan (WINK: SetupPlan).
@@ -148,7 +147,6 @@ func (s *Service) Restore(ctx context.Context, c Caller, planID string) (SetupPl
 	return reply, nil
 }
 
-// Text returns the reply in a line or two.
 func (r SetupPlanReply) Text() string {
 	text := "Plan " + r.PlanID + " " + plan.PlanStatus(r.Status).Predicate() + prefixed(" with ", r.StepIDs) + r.sofar()
 	if r.Replaced.Replaced != "" && r.Status == string(plan.StatusDraft) {
@@ -248,7 +246,6 @@ func (s *Service) ClearPlan(ctx context.Context, c Caller, _ ClearPlan) (ClearPl
 		Heartbeat: s.heartbeat(outcome.After, c)}, nil
 }
 
-// Text returns the reply in a line or two.
 func (r ClearPlanReply) Text() string {
 	return fmt.Sprintf("Plan %s is %s, %d steps discarded; %s", r.PlanID, r.Status, r.Discarded, r.Restore) + r.ending()
 }

@@ -112,7 +112,6 @@ func (s *Service) started(c Caller, state plan.State, p *plan.Plan) StartReply {
 	return reply
 }
 
-// Text returns the reply in a few lines.
 func (r StartReply) Text() string {
 	text := "Session " + r.SessionID + " created" + suffixed(prefixed(" with ", r.StepIDs), fmt.Sprintf(", score %d", r.Score))
 	drafted, warned := "", r.Warnings

@@ -444,7 +444,6 @@ func (s *Service) rules(state plan.State, c Caller) Rules {
 	return rules
 }
 
-// Text returns the reply as lines.
 func (r StatusReply) Text() string {
 	var b strings.Builder
 	b.WriteString(string(r.Now.Reason))

@@ -80,7 +80,6 @@ func (s *Service) MoveStep(ctx context.Context, c Caller, a plan.MoveStep) (Move
 	return reply, nil
 }
 
-// Text returns the reply in a line or two.
 func (r MoveStepReply) Text() string {
 	return r.Message + r.ending()
 }
@@ -138,7 +137,6 @@ func (s *Service) suggestReopening(ctx context.Context, c Caller, steps []plan.N
 	return &BadCall{ValidationError: &again, Instead: whole}
 }
 
-// Text returns the reply in a line or two.
 func (r AddStepReply) Text() string {
 	return "Added " + r.StepIDs + r.ending()
 }
@@ -146,7 +144,6 @@ func (r AddStepReply) Text() string {
 // MarkStatus is a status an agent may give a step (WINK: StepStatus).
 type MarkStatus string
 
-// Values lists the statuses in order.
 func (MarkStatus) Values() []string { return []string{"pending", "in_progress", "blocked", "done"} }
 
 // Read returns our word for a status in any vocabulary and spelling, "" for one that needs a reason.
@@ -226,7 +223,6 @@ func (s *Service) begunTask(ctx context.Context, state plan.State, c Caller, a p
 	return task
 }
 
-// Text returns the reply as lines.
 func (r MarkStepReply) Text() string {
 	text := r.before() + r.StepID + " " + plan.StepStatus(r.Status).Predicate()
 	if r.said {
@@ -298,7 +294,6 @@ func (s *Service) EditStep(ctx context.Context, c Caller, id plan.StepID, patch 
 		Changed: order(outcome, c, id), Heartbeat: s.heartbeat(outcome.After, c)}, nil
 }
 
-// Text returns the reply in a line or two.
 func (r UpdateStepReply) Text() string {
 	return "Updated " + r.StepID + " " + plan.Quote(r.Title) + prefixed(". ", r.Changed) + r.ending()
 }

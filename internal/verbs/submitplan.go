@@ -28,10 +28,8 @@ type SubmittedStep struct {
 	Dependencies *[]TaskRef `json:"dependencies,omitempty" jsonschema:"description=task ids or refs"`
 }
 
-// Alone names the field to set when a plain text is given for a step.
 func (SubmittedStep) Alone() string { return "title" }
 
-// Needed names the fields that must be given.
 func (SubmittedStep) Needed() []string { return []string{"title"} }
 
 // SubmitPlanReply reports a submitted plan that waits for a decision.
@@ -227,7 +225,6 @@ func objective(state plan.State, summary string) string {
 
 func steps(p *plan.Plan) string { return plan.Pluralize(p.Steps.Len(), "step") }
 
-// Text returns the reply in a line or two.
 func (r SubmitPlanReply) Text() string {
 	text := r.Message
 	if r.Score > 0 {
@@ -330,5 +327,4 @@ func (s *Service) EditDraft(ctx context.Context, c Caller, a plan.EditDraft) (Dr
 	return reply, nil
 }
 
-// Text returns the reply in a line or two.
 func (r DraftEditReply) Text() string { return r.under(r.Message + "\nPlan: " + r.PlanID) }

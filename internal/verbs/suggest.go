@@ -226,7 +226,6 @@ func normalTitle(title string) string {
 
 func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
 
-// Text returns the list for models and people.
 func (r SuggestReply) Text() string {
 	var b strings.Builder
 	if len(r.Suggestions) == 0 {

@@ -22,7 +22,6 @@ const (
 	Complete TaskStatus = "DONE"
 )
 
-// Values lists the statuses in order.
 func (TaskStatus) Values() []string { return plan.TaskWords.Words() }
 
 // Read returns the contract's word for a status in any vocabulary and spelling, or our word if the contract has none.
@@ -426,19 +425,8 @@ func Written(value json.RawMessage) json.RawMessage {
 
 // paths splits a list of paths that was given as one text.
 func paths(list []string) []string {
-	if len(list) != 1 {
-		return list
-	}
-	var pieces []string
-	for piece := range strings.FieldsFuncSeq(list[0], func(r rune) bool { return r == ',' || r == '\n' }) {
-		if piece = strings.TrimSpace(piece); piece == "" {
-			continue
-		} else if !gates.LooksLikePath(piece) {
-			return list
-		}
-		pieces = append(pieces, piece)
-	}
-	if pieces == nil {
+	pieces := safetext.SplitList(strings.Join(list, ","))
+	if len(list) != 1 || len(pieces) == 0 || slices.ContainsFunc(pieces, func(piece string) bool { return !gates.LooksLikePath(piece) }) {
 		return list
 	}
 	return pieces

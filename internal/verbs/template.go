@@ -311,7 +311,6 @@ func (s *Service) SaveTemplate(ctx context.Context, in SaveTemplate) (SavedTempl
 	return reply, err
 }
 
-// Text returns the reply in lines.
 func (r SavedTemplate) Text() string {
 	text := "Template " + r.Template + " has " + plan.Pluralize(r.Steps, "step")
 	if r.LeftOut > 0 {
@@ -323,7 +322,6 @@ func (r SavedTemplate) Text() string {
 	return text
 }
 
-// Text returns the reply in lines.
 func (r ApplyTemplateReply) Text() string {
 	if r.Template == "" {
 		text := r.Message

@@ -52,10 +52,8 @@ type Place struct {
 	Position *int     `json:"position,omitempty" jsonschema:"-" schema:"closed"`
 }
 
-// Alone names the field to set when a plain text is given for a task.
 func (NewTask) Alone() string { return "title" }
 
-// Needed names the fields that must be given.
 func (NewTask) Needed() []string { return []string{"title"} }
 
 // Unlisted names an accepted field that the tool's schema does not list.
@@ -76,6 +74,18 @@ type TaskUpdate struct {
 	Dependencies *[]TaskRef `json:"dependencies,omitempty" jsonschema:"description=task ids or refs"`
 }
 
+// Member returns the report that a member of an object gives, such as "S001":"DONE" or "S001":{"note":"slow"}, or nil.
+func (TaskUpdate) Member(name string, value []byte) []byte {
+	id, err := plan.ParseStepID(name)
+	switch {
+	case err != nil:
+		return nil
+	case value[0] == '{' && value[1] != '}':
+		return fmt.Appendf(nil, `{"id":%d,%s`, id, value[1:])
+	}
+	return fmt.Appendf(nil, `{"id":%d,"status":%s}`, id, value)
+}
+
 // Listed names the fields that the tool's schema lists: edits are rare, and a schema costs tokens in every conversation.
 func (TaskUpdate) Listed() []string {
 	return []string{"id", "status", "note", "error", "skip", "output", "affected_files", "evidence"}
@@ -87,7 +97,6 @@ type Proof struct {
 	Note      string `json:"note" hint:"what you saw" text:"some"`
 }
 
-// Alone names the field to set when a plain text is given for evidence.
 func (Proof) Alone() string { return "note" }
 
 // UpdateReply is the result of an update.
@@ -224,7 +233,6 @@ func root(state plan.State) string {
 	return state.Plan.Root()
 }
 
-// Text returns the reply in a line or two.
 func (r UpdateReply) Text() string {
 	var b strings.Builder
 	b.WriteString(r.before() + strings.TrimSuffix(r.Message, "."))
@@ -242,7 +250,6 @@ type Replan struct {
 	Constraints []string `json:"constraints,omitempty"`
 }
 
-// Alone names the field to set when a plain text is given for a replan.
 func (Replan) Alone() string { return "changes" }
 
 func (r Replan) action(faults *plan.Faults, field string) *plan.Replan {

@@ -4,8 +4,10 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/planloop/planloop/gates"
+	"github.com/planloop/planloop/internal/safetext"
 	"github.com/planloop/planloop/internal/strict"
 	"github.com/planloop/planloop/plan"
 )
@@ -283,7 +285,7 @@ func newStepsOf(state plan.State, in []taskInput) ([]plan.NewStep, []gates.Task)
 	var tasks []gates.Task
 	for i, t := range in {
 		task := gates.Task{ID: known.first + plan.StepID(i), Spec: t.spec}
-		for _, ref := range t.deps {
+		for _, ref := range known.split(t.deps) {
 			if id, ok := known.resolve(ref); ok {
 				task.DependsOn = append(task.DependsOn, id)
 			} else {
@@ -301,22 +303,54 @@ func newStepsOf(state plan.State, in []taskInput) ([]plan.NewStep, []gates.Task)
 	return steps, tasks
 }
 
-// references resolves references to tasks: the refs of added tasks, the ids of steps, and the future ids of added tasks.
+// references resolves references to tasks: refs and future ids of added tasks, ids of steps, and titles.
 type references struct {
-	state plan.State
-	refs  map[string]plan.StepID
-	first plan.StepID // future id of the first added task
-	added int
+	state  plan.State
+	refs   map[string]plan.StepID
+	titles func() map[string][]plan.StepID // by folded title
+	first  plan.StepID                     // future id of the first added task
+	added  int
 }
 
 func referencesIn(state plan.State, added []taskInput) references {
-	r := references{state, map[string]plan.StepID{}, highest(state) + 1, len(added)}
+	r := references{state: state, refs: map[string]plan.StepID{}, first: highest(state) + 1, added: len(added)}
 	for i, t := range added {
 		if t.ref != "" {
 			r.refs[t.ref] = r.first + plan.StepID(i)
 		}
 	}
+	r.titles = sync.OnceValue(func() map[string][]plan.StepID {
+		titles := map[string][]plan.StepID{}
+		for step := range currentSteps(state).All() {
+			titles[safetext.FoldWord(step.Title)] = append(titles[safetext.FoldWord(step.Title)], step.ID)
+		}
+		for i, t := range added {
+			key := safetext.FoldWord(t.spec.Title)
+			titles[key] = append(titles[key], r.first+plan.StepID(i))
+		}
+		return titles
+	})
 	return r
+}
+
+// titled returns the only task with that title.
+func (r references) titled(title string) (plan.StepID, bool) {
+	ids := r.titles()[safetext.FoldWord(title)]
+	return append(ids, 0)[0], len(ids) == 1
+}
+
+// split replaces each reference that names several tasks, such as "S001, S002", by one for each.
+func (r references) split(refs []TaskRef) (all []TaskRef) {
+	for _, ref := range refs {
+		names := safetext.SplitList(string(ref))
+		if _, known := r.resolve(ref); known || len(names) < 2 {
+			names = []string{string(ref)}
+		}
+		for _, name := range names {
+			all = append(all, TaskRef(name))
+		}
+	}
+	return all
 }
 
 // find returns the future id of the added task with that ref.
@@ -332,7 +366,7 @@ func (r references) resolve(ref TaskRef) (plan.StepID, bool) {
 	id, err := plan.ParseStepID(string(ref))
 	switch {
 	case err != nil:
-		return 0, false
+		return r.titled(string(ref))
 	case id >= r.first:
 		return id, int(id-r.first) < r.added
 	}
@@ -361,7 +395,7 @@ func (r references) place(faults *plan.Faults, field string, to Place) (plan.Ste
 
 func (r references) resolveAll(faults *plan.Faults, field string, refs []TaskRef) []plan.StepID {
 	ids := []plan.StepID{}
-	for i, ref := range refs {
+	for i, ref := range r.split(refs) {
 		id, ok := r.resolve(ref)
 		if !ok {
 			faults.Add(plan.Refuse(plan.NotFound, fmt.Sprintf("%s/%d", field, i), plan.Quote(string(ref))+" is not a task of the plan",
@@ -377,7 +411,7 @@ func (r references) resolveAll(faults *plan.Faults, field string, refs []TaskRef
 func (r references) refuseFutureIDs(faults *plan.Faults, field string, deps []TaskRef, spec plan.Spec) {
 	refuse := func(field string, ref TaskRef) {
 		_, isRef := r.find(string(ref))
-		if id, known := r.resolve(ref); known && id >= r.first && !isRef {
+		if id, err := plan.ParseStepID(string(ref)); err == nil && id >= r.first && int(id-r.first) < r.added && !isRef {
 			faults.Add(plan.Refuse(plan.InvalidInput, field, "task "+plan.Quote(string(ref))+
 				" does not exist yet, and the open run may give that id to another task", "give the task a ref and name that"))
 		}
@@ -385,7 +419,7 @@ func (r references) refuseFutureIDs(faults *plan.Faults, field string, deps []Ta
 	if r.state.OpenRun() == nil {
 		return
 	}
-	for i, dep := range deps {
+	for i, dep := range r.split(deps) {
 		refuse(fmt.Sprintf("%s/dependencies/%d", field, i), dep)
 	}
 	for _, ref := range spec.References() {
