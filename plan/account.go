@@ -52,8 +52,10 @@ func shortfall(step *Step, missing func(*Step) []string) string {
 		}
 		why = append(why, Shorten(Mask(step.Verify), verifyShown)+outcome)
 	}
-	for _, criterion := range openCriteria(step) {
-		why = append(why, "no note for the criterion "+Quote(Shorten(criterion, verifyShown)))
+	if step.Verify == "" && len(step.Creates) == 0 { // else those are the check
+		for _, criterion := range openCriteria(step) {
+			why = append(why, "no note for the criterion "+Quote(Shorten(criterion, verifyShown)))
+		}
 	}
 	if missing != nil {
 		if files := missing(step); len(files) > 0 {

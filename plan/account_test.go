@@ -22,8 +22,8 @@ func TestAccount(t *testing.T) {
 	const fast = "Fast"
 	proven, noted := done(""), plan.Evidence{Criterion: fast, Note: "2 ms"}
 	proven.AcceptanceCriteria, proven.Evidence = []string{fast}, []plan.Evidence{noted}
-	claimed := done(vet, ran(0))
-	claimed.AcceptanceCriteria = proven.AcceptanceCriteria
+	checked, claimed := done(vet, ran(0)), done("")
+	checked.AcceptanceCriteria, claimed.AcceptanceCriteria = proven.AcceptanceCriteria, proven.AcceptanceCriteria
 	waived := plan.Evidence{Waived: true, By: "ann"}
 	open := plan.Step{Spec: plan.Spec{Title: "Do it", Verify: vet}, Progress: plan.Progress{Status: plan.Pending}}
 	for want, steps := range map[string][]plan.Step{
@@ -34,6 +34,7 @@ func TestAccount(t *testing.T) {
 		"1 of 1 done, 0 verified, 1 not: S001 (go vet ./api exited with 2)":         {done(vet, ran(0), ran(2))},
 		"2 of 2 done, 1 verified, 1 without a check":                                {done(vet, ran(0)), done("")},
 		"1 of 1 done, 0 verified, 1 not: S001 (\"api/limit.go\" does not exist)":    {creates},
+		"2 of 2 done, 2 verified":                                                   {proven, checked}, // by its command
 		"2 of 2 done, 1 verified, 1 not: S002 (no note for the criterion \"Fast\")": {proven, claimed},
 		"1 of 1 done, 0 verified, 1 accepted without verification: S001 (ann)":      {done(vet, ran(1), waived)},
 	} {

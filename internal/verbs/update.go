@@ -334,7 +334,11 @@ func missingEvidence(step *plan.Step, c Caller, closed bool) []string {
 		return nil
 	}
 	lacks := strings.Join(missing, ", and ")
-	text := step.ID.String() + " is not verified: " + tokens.ShortenCautiously(lacks, missingTokens, len(lacks))
+	how := " is not verified: "
+	if step.Verify != "" && plan.IsVerified(step) {
+		how = " has " // only criteria without notes
+	}
+	text := step.ID.String() + how + tokens.ShortenCautiously(lacks, missingTokens, len(lacks))
 	if closed {
 		return []string{text}
 	}
