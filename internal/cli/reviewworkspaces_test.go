@@ -235,3 +235,35 @@ func TestLogsAreOpenedOnceForAllWhoAsk(t *testing.T) {
 		}
 	}
 }
+
+// The page warns of the tracks of a workspace that name the same files, also if another workspace has tracks of these names.
+func TestPageWarnsOfSharedFiles(t *testing.T) {
+	u := userAt{t, t.TempDir()}
+	place := map[string]workspace.Workspace{}
+	for _, c := range []struct{ name, track, file string }{{"one", "", "c.go"}, {"one", "docs", "b.go"}, {"two", "", "c.go"},
+		{"two", "docs", "c.go"}} {
+		a := u.in(c.name)
+		a.flags.track = c.track
+		ws, err := a.open(t.Context(), nil)
+		testenv.Check(t, err)
+		_, err = ws.verbs.SetUp(t.Context(), codex, plan.SetUp{Outline: plan.Outline{Objective: "Plan of " + c.name},
+			Steps: []plan.NewStep{{Spec: plan.Spec{Title: "Do it", RelevantFilePaths: []string{c.file}}}}})
+		testenv.Check(t, err)
+		place[c.name+c.track] = ws.place
+	}
+	d := u.workspaces("one")
+	for _, c := range []struct{ shown, want string }{{"twodocs", "track main"}, {"two", "track docs"}, {"one", ""}, {"onedocs", ""}} {
+		shown, err := d.Open(t.Context(), place[c.shown].ID())
+		testenv.Check(t, err)
+		view, err := review.ReadView(t.Context(), shown)
+		testenv.Check(t, err)
+		warning := ""
+		if len(view.Situation) > 0 && view.Situation[0].Label == "Warning" {
+			warning = view.Situation[0].Texts[0]
+		}
+		who, command, _ := strings.Cut(warning, " has steps for the same files: c.go. ")
+		if who != c.want || c.want != "" && !strings.Contains(command, "git worktree add ../docs -b docs") {
+			t.Errorf("%s: %q", c.shown, warning)
+		}
+	}
+}

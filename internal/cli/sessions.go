@@ -133,16 +133,16 @@ func (t tracks) Serves(agent string, c verbs.Caller) bool {
 	})
 }
 
-// openTrack opens the workspace on another track, once.
+// openTrack opens a track of this or another workspace, once.
 func (a *app) openTrack(ctx context.Context, place workspace.Workspace) (*openWorkspace, error) {
 	if a.parent != nil {
 		return a.parent.openTrack(ctx, place)
 	}
-	if ws := a.ws.Load(); ws != nil && ws.place.Track == place.Track {
+	if ws := a.ws.Load(); ws != nil && ws.place.StateDir == place.StateDir {
 		return ws, nil
 	}
 	a.tracksMu.Lock()
-	inner := a.tracks[place.Track]
+	inner := a.tracks[place.StateDir]
 	if inner == nil {
 		inner = a.within(place)
 		inner.settings, inner.serving, inner.server, inner.flags = a.settings, a.serving, a.server, a.flags
@@ -150,7 +150,7 @@ func (a *app) openTrack(ctx context.Context, place workspace.Workspace) (*openWo
 		if a.tracks == nil {
 			a.tracks = map[string]*app{}
 		}
-		a.tracks[place.Track] = inner
+		a.tracks[place.StateDir] = inner
 	}
 	a.tracksMu.Unlock()
 	return inner.open(ctx, nil)

@@ -52,7 +52,7 @@ type app struct {
 	server func() presence.Server // describes this process as a stdio server; nil: it is not one
 
 	tracksMu sync.Mutex
-	tracks   map[string]*app // for the opened other tracks of the workspace, by name; guarded by tracksMu
+	tracks   map[string]*app // for the opened other tracks, also of other workspaces, by state folder; guarded by tracksMu
 
 	opening sync.Mutex
 	ws      atomic.Pointer[openWorkspace] // written under opening, read without a lock

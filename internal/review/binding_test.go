@@ -115,10 +115,15 @@ func TestViewChangesNoState(t *testing.T) {
 	p := drafted("o", "s", step)
 	p.Verdict = &plan.Verdict{Feedback: "\x1b]0;title\a"}
 	p.Metadata.Constraints = []string{"\u200bnone"}
-	v := sheetFor(t).view(plan.State{Plan: p}, nil)
+	workspace, state := sheetFor(t), plan.State{Plan: p}
+	v := workspace.view(state, nil)
+	facts, err := workspace.Service.PageFacts(t.Context(), state, p, viewer())
+	if v.Situation = facts; err != nil {
+		t.Fatal(err)
+	}
 	safetext.MapTexts(&v, safetext.Escape)
 	if got := v.Plan.Steps[0]; got.Notes[0] != `\x1b[31mred` || got.Evidence[0].Note != `\u202edrowssap` ||
-		v.Plan.Verdict.Feedback != `\x1b]0;title\x07` || v.Plan.Constraints[0] != `\u200bnone` {
+		v.Plan.Other[0].Text != `Not approved by . \x1b]0;title\x07` || v.Situation[0].Texts[0] != `\u200bnone` {
 		t.Errorf("%+v %+v", got, v.Plan)
 	}
 	if step.Notes[0] != "\x1b[31mred" || step.Evidence[0].Note != "\u202edrowssap" || p.Verdict.Feedback != "\x1b]0;title\a" ||

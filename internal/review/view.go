@@ -22,7 +22,8 @@ type View struct {
 	UpdatedAt time.Time                `json:"updated_at,omitzero"`
 	Now       time.Time                `json:"now"`
 	Phase     plan.Phase               `json:"phase"`
-	Headline  string                   `json:"headline"` // the current work in a sentence
+	Headline  string                   `json:"headline"`  // the current work in a sentence
+	Situation []verbs.PageFact         `json:"situation"` // in the order of the status
 	Waiting   []Waiting                `json:"waiting"`
 	Plan      *Plan                    `json:"plan,omitempty"`
 	Draft     *Draft                   `json:"draft,omitempty"`
@@ -38,29 +39,22 @@ type View struct {
 
 // Plan is a plan with all its steps, unshortened.
 type Plan struct {
-	ID           string               `json:"id"`
-	Objective    string               `json:"objective"`
-	Summary      string               `json:"summary,omitempty"`
-	Status       plan.PlanStatus      `json:"status"`
-	Version      int                  `json:"version"`
-	Digest       string               `json:"digest"` // of the parts that an approval covers
-	Short        string               `json:"short"`  // its beginning, for people to compare
-	Progress     Progress             `json:"progress"`
-	Constraints  []string             `json:"constraints,omitempty"`
-	ContextNotes string               `json:"context_notes,omitempty"`
-	Questions    []string             `json:"questions,omitempty"`
-	Reasoning    string               `json:"reasoning,omitempty"`
-	Changes      string               `json:"changes,omitempty"`
-	Discoveries  []string             `json:"discoveries,omitempty"`
-	Approval     *Approval            `json:"approval,omitempty"`
-	Verdict      *plan.Verdict        `json:"verdict,omitempty"`
-	FinalSummary string               `json:"final_summary,omitempty"`
-	CreatedBy    string               `json:"created_by"`
-	CreatedAt    time.Time            `json:"created_at"`
-	Other        []verbs.LabelledText `json:"other,omitempty"`      // other fields
-	Difference   *Difference          `json:"difference,omitempty"` // from the version shown or in force before
-	Steps        []Step               `json:"steps"`
-	LeftOut      int                  `json:"left_out,omitempty"` // number of further steps that did not fit
+	ID         string               `json:"id"`
+	Objective  string               `json:"objective"`
+	Summary    string               `json:"summary,omitempty"`
+	Status     plan.PlanStatus      `json:"status"`
+	Version    int                  `json:"version"`
+	Digest     string               `json:"digest"` // of the parts that an approval covers
+	Short      string               `json:"short"`  // its beginning, for people to compare
+	Progress   Progress             `json:"progress"`
+	Changes    string               `json:"changes,omitempty"`
+	Approval   *Approval            `json:"approval,omitempty"`
+	CreatedBy  string               `json:"created_by"`
+	CreatedAt  time.Time            `json:"created_at"`
+	Other      []verbs.LabelledText `json:"other,omitempty"`      // other fields
+	Difference *Difference          `json:"difference,omitempty"` // from the version shown or in force before
+	Steps      []Step               `json:"steps"`
+	LeftOut    int                  `json:"left_out,omitempty"` // number of further steps that did not fit
 }
 
 // Progress counts steps. Counts has only nonzero numbers.
@@ -72,14 +66,10 @@ type Progress struct {
 	Checked    string         `json:"checked,omitempty"`    // how much of the finished work is verified; "" if nothing is to be
 }
 
-// Approval is a person's approval of a plan, with the changes made since without asking again.
+// Approval is a person's approval of a plan.
 type Approval struct {
-	By         string    `json:"by"` // with the way it came
-	Way        plan.Way  `json:"way"`
-	Comment    string    `json:"comment,omitempty"`
-	At         time.Time `json:"at"`
-	Edits      string    `json:"edits,omitempty"` // people's changes to the submission
-	Deviations []string  `json:"deviations,omitempty"`
+	By  string   `json:"by"` // with the way it came
+	Way plan.Way `json:"way"`
 }
 
 // Step is a step with its specification and results.
@@ -204,11 +194,9 @@ type Undone struct {
 // Decision is the end of a request or of planning mode.
 type Decision struct {
 	Outcome plan.Outcome `json:"outcome"`
-	Text    string       `json:"text"` // the decision as a sentence, with its comment
 	By      string       `json:"by"`
 	Way     plan.Way     `json:"way,omitempty"`
 	Comment string       `json:"comment,omitempty"`
-	Change  bool         `json:"change,omitempty"` // it was about a change to the approved plan
 	At      time.Time    `json:"at"`
 }
 
@@ -243,15 +231,12 @@ type StepChange struct {
 	Fields []FieldChange    `json:"fields,omitempty"`
 }
 
-// Question is something an agent asked a person.
+// Question is an agent's question to a person without an answer.
 type Question struct {
-	ID     string    `json:"id"`
-	Text   string    `json:"text"`
-	By     string    `json:"by"`
-	At     time.Time `json:"at"`
-	Open   bool      `json:"open,omitempty"`
-	Past   bool      `json:"past,omitempty"` // asked about a plan that is gone
-	Answer *Said     `json:"answer,omitempty"`
+	ID   string    `json:"id"`
+	Text string    `json:"text"`
+	By   string    `json:"by"`
+	At   time.Time `json:"at"`
 }
 
 // Comment is a person's comment for the agents on the plan, placed in the plan shown: the waiting draft, else the
@@ -337,8 +322,9 @@ type PastPlan struct {
 // Former is a former plan in its last form.
 type Former struct {
 	PastPlan
-	Plan     Plan      `json:"plan"`
-	Comments []Comment `json:"comments"` // placed in this form
+	Plan      Plan             `json:"plan"`
+	Situation []verbs.PageFact `json:"situation"`
+	Comments  []Comment        `json:"comments"` // placed in this form
 }
 
 // Face is the face of a caller in front of a page, with the page's buttons as calls. Other faces can embed it.

@@ -1,6 +1,7 @@
 package review
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -27,13 +28,21 @@ func ReadView(ctx context.Context, workspace *Workspace) (View, error) {
 			v.Draft.Undone = append(v.Draft.Undone, Undone{e.Key, e.Told("the agent"), e.Want})
 		}
 	}
+	shown := state.Draft
 	if v.Plan != nil {
+		shown = cmp.Or(shown, state.Plan)
 		if v.Plan.Difference, err = workspace.since(ctx, state, state.Plan); err != nil {
 			return View{}, err
 		}
 	}
 	if v.Comments, err = workspace.comments(ctx, state, commentable(state, workspace.Service.Now())...); err != nil {
 		return View{}, err
+	}
+	if v.Situation, err = workspace.Service.PageFacts(ctx, state, shown, viewer()); err != nil {
+		return View{}, err
+	}
+	if shared := workspace.Service.SharedFiles(ctx, state, viewer()); len(shared) > 0 {
+		v.Situation = append([]verbs.PageFact{{Label: "Warning", Texts: shared, Urgent: true}}, v.Situation...)
 	}
 	workspace.show(&v)
 	return v, nil
@@ -43,8 +52,8 @@ func (workspace *Workspace) view(state plan.State, former *plan.Plan) View {
 	s := workspace.Service
 	v := View{Workspace: workspace.Place, Revision: state.Revision, UpdatedAt: state.UpdatedAt, Now: s.Now(), Phase: state.PhaseNow(),
 		Headline: s.Headline(state, viewer()), Waiting: workspace.waiting(state), Decision: decision(state.ModeNow().Decision),
-		Questions: questions(state), Signals: signals(state), Agents: append([]verbs.AgentEnforcement{}, s.Enforcement(state)...),
-		Run: workspace.run(state), Plans: pastPlans(state)}
+		Questions: questions(state.OpenQuestions()), Signals: signals(state), Run: workspace.run(state),
+		Agents: append([]verbs.AgentEnforcement{}, s.Enforcement(state)...), Plans: pastPlans(state)}
 	if state.Plan != nil && !state.Plan.IsCleared() {
 		shown := workspace.plan(state, state.Plan, state.Plan.Approval)
 		v.Plan = &shown
@@ -68,9 +77,7 @@ func (workspace *Workspace) draft(state plan.State, former *plan.Plan) *Draft {
 	if request != nil {
 		d.Request, d.By, d.At, d.Changes = request.ID, request.By, request.At, request.Base != ""
 	}
-	for _, q := range state.DecisionQuestions() {
-		d.Unanswered = append(d.Unanswered, Question{ID: q.ID, Text: q.Text, By: q.By, At: q.AskedAt, Open: true})
-	}
+	d.Unanswered = questions(state.DecisionQuestions())
 	if err := state.CheckRevisionBase(); err != nil {
 		d.Outdated = err.Error()
 	}
@@ -134,21 +141,13 @@ func decision(d *plan.Decision) *Decision {
 	if d == nil {
 		return nil
 	}
-	return &Decision{Outcome: d.Outcome, Text: verbs.DecisionText(d), By: d.Way.Decider(d.By), Way: d.Way, Comment: d.Comment,
-		Change: d.Change, At: d.At}
+	return &Decision{Outcome: d.Outcome, By: d.Way.Decider(d.By), Way: d.Way, Comment: d.Comment, At: d.At}
 }
 
-func questions(state plan.State) []Question {
-	current := state.CurrentQuestions()
+func questions(open []plan.Question) []Question {
 	all := []Question{}
-	for _, q := range state.Questions {
-		open := q.AnsweredAt.IsZero()
-		shown := Question{ID: q.ID, Text: q.Text, By: q.By, At: q.AskedAt, Open: open,
-			Past: open && !slices.ContainsFunc(current, func(other plan.Question) bool { return other.ID == q.ID })}
-		if !open {
-			shown.Answer = &Said{q.Answer, q.Way.Decider(q.AnsweredBy), q.AnsweredAt}
-		}
-		all = append(all, shown)
+	for _, q := range open {
+		all = append(all, Question{q.ID, q.Text, q.By, q.AskedAt})
 	}
 	return all
 }
@@ -249,6 +248,9 @@ func ReadFormer(ctx context.Context, workspace *Workspace, id string) (Former, e
 	if f.Plan.Difference, err = workspace.since(ctx, state, then.Plan); err != nil {
 		return Former{}, err
 	}
+	if f.Situation, err = workspace.Service.PageFacts(ctx, then, then.Plan, viewer()); err != nil {
+		return Former{}, err
+	}
 	f.Comments, err = workspace.comments(ctx, state, then.Plan)
 	workspace.show(&f)
 	return f, err
@@ -257,10 +259,8 @@ func ReadFormer(ctx context.Context, workspace *Workspace, id string) (Former, e
 // plan returns the view of a plan; approval is the one that shows which steps its approver has seen.
 func (workspace *Workspace) plan(state plan.State, p *plan.Plan, approval *plan.Approval) Plan {
 	shown := Plan{ID: p.ID, Objective: p.Objective, Summary: p.Summary, Status: p.Status, Version: p.Version, Digest: plan.Digest(p),
-		Progress:    Progress{Done: p.Steps.Count(plan.Done), Of: p.Steps.Len(), Counts: map[string]int{}},
-		Constraints: p.Metadata.Constraints, ContextNotes: p.ContextNotes, Questions: p.Questions, Reasoning: p.Reasoning,
-		Changes: p.Changes, Discoveries: p.Discoveries, Verdict: p.Verdict, FinalSummary: p.FinalSummary, CreatedBy: p.CreatedBy,
-		CreatedAt: p.CreatedAt, Steps: make([]Step, 0, p.Steps.Len())}
+		Progress: Progress{Done: p.Steps.Count(plan.Done), Of: p.Steps.Len(), Counts: map[string]int{}},
+		Changes:  p.Changes, CreatedBy: p.CreatedBy, CreatedAt: p.CreatedAt, Steps: make([]Step, 0, p.Steps.Len())}
 	shown.Short = history.ShortDigest(shown.Digest)
 	account := workspace.Service.Account(context.Background(), p)
 	shown.Progress.Unverified, shown.Progress.Checked = len(account.Unverified), account.Checked()
@@ -271,7 +271,14 @@ func (workspace *Workspace) plan(state plan.State, p *plan.Plan, approval *plan.
 	}
 	if a := p.Approval; a != nil {
 		way := plan.Way(a.Way)
-		shown.Approval = &Approval{way.Decider(a.By), way, a.Comment, a.At, a.Edits.String(), a.Deviations}
+		shown.Approval = &Approval{way.Decider(a.By), way}
+		for _, change := range a.Deviations {
+			shown.Other = append(shown.Other, verbs.LabelledText{Label: "Changed since", Text: change})
+		}
+	}
+	if verdict := p.Verdict; verdict != nil {
+		text := map[bool]string{true: "Approved by ", false: "Not approved by "}[verdict.Approved] + verdict.By + ". " + verdict.Feedback
+		shown.Other = append(shown.Other, verbs.LabelledText{Label: "Verdict", Text: text})
 	}
 	for _, f := range plan.PlanFields() {
 		if slices.Contains([]string{"metadata/complexity", "metadata/tags", "metadata/informed_by", "estimated_duration"}, f.Name) {

@@ -116,6 +116,9 @@ func Marked(text string) string {
 // AfterLabel returns text for a place after a label or a bullet: the mark is before each line but the first.
 func AfterLabel(text string) string { return strings.ReplaceAll(text, "\n", "\n"+Mark) }
 
+// Unmarked undoes AfterLabel, for a face that shows each text apart.
+func Unmarked(text string) string { return strings.ReplaceAll(text, "\n"+Mark, "\n") }
+
 // Newlines returns text with all line ends as newlines.
 func Newlines(text string) string {
 	return strings.NewReplacer("\r\n", "\n", "\r", "\n", "\u0085", "\n", "\u2028", "\n", "\u2029", "\n").Replace(text)

@@ -15,9 +15,9 @@ const (
 	sharedFiles  = 3 // named for each track
 )
 
-// sharedFiles warns that unfinished steps on other open tracks name the same files as those of the state's plan, a line for each track. It
+// SharedFiles warns that unfinished steps on other open tracks name the same files as those of the state's plan, a line for each track. It
 // reads other tracks only for a plan that names files; those that cannot be read are left to the doctor.
-func (s *Service) sharedFiles(ctx context.Context, state plan.State, c Caller) (lines []string) {
+func (s *Service) SharedFiles(ctx context.Context, state plan.State, c Caller) (lines []string) {
 	own := openFiles(state.Plan)
 	if s.opts.Tracks == nil || c.scoped() || len(own) == 0 {
 		return nil

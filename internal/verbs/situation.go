@@ -12,9 +12,9 @@ import (
 	"github.com/planloop/planloop/prompts"
 )
 
-// situation is everything that binds a caller's next action. planloop_status, planloop resume, the resume prompt and the
-// session-start hook render it. Nothing in it depends on earlier replies, because an agent forgets them when its
-// conversation is compacted.
+// situation is everything that binds a caller's next action. planloop_status, planloop resume, the resume prompt, the
+// session-start hook and the head of the review page render it. Nothing in it depends on earlier replies, because an agent
+// forgets them when its conversation is compacted.
 type situation struct {
 	facts    []fact                // in order of importance
 	task     *Task                 // at hand, whole
@@ -39,8 +39,9 @@ const (
 	taskShare     = 700
 )
 
-// situation returns the caller's situation, with all input from people newer than told; next is its next action.
-func (v view) situation(ctx context.Context, next NextAction, told plan.Revision) (situation, error) {
+// situation returns the caller's situation, with all input from people newer than told; next is its next action. It is about plan p, and
+// its task is step; either may be nil.
+func (v view) situation(ctx context.Context, next NextAction, p *plan.Plan, step *plan.Step, told plan.Revision) (situation, error) {
 	remarks, err := v.OpenComments(ctx, v.state)
 	if err != nil {
 		return situation{}, err
@@ -50,7 +51,6 @@ func (v view) situation(ctx context.Context, next NextAction, told plan.Revision
 		return situation{}, err
 	}
 	x := situation{more: func(page int) string { return v.word(Call{Kind: CallAskStatus, Page: page}) }}
-	step := v.taskAtHand(next)
 	if step != nil {
 		task := v.wholeTask(v.state.Plan, v.Caller, step, remarks)
 		x.task, x.showTask = &task, v.word(Call{Kind: CallShowTask, Step: step.ID})
@@ -61,7 +61,7 @@ func (v view) situation(ctx context.Context, next NextAction, told plan.Revision
 	}
 	input.Edited = strings.TrimPrefix(line(input.Edited)+line(edited), "\n")
 	x.input = input
-	x.addPlan(v, next)
+	x.addPlan(v, p)
 	x.addInput(v, step)
 	if !v.scoped() {
 		x.addRun(v.runState(v.state))
@@ -85,8 +85,7 @@ func (x *situation) addOwn(heading, name string, texts ...string) *fact {
 	return &x.facts[len(x.facts)-1]
 }
 
-func (x *situation) addPlan(v view, next NextAction) {
-	p := next.about(v.state)
+func (x *situation) addPlan(v view, p *plan.Plan) {
 	if p != nil {
 		x.add(goalHeading, "the goal", p.Objective).Long = true
 	}
@@ -198,9 +197,9 @@ func stuckSteps(p *plan.Plan, current *plan.Step) (lines []string) {
 	return lines
 }
 
-// unverifiedSteps lists the steps of a completed plan that are not verified, with the reasons.
+// unverifiedSteps lists the finished steps that are not verified, with the reasons: for agents, once the plan is completed.
 func (v view) unverifiedSteps(ctx context.Context) (lines []string) {
-	if v.state.Plan == nil || v.state.Plan.Status != plan.StatusCompleted || v.scoped() {
+	if v.state.Plan == nil || v.state.Plan.Status != plan.StatusCompleted && !v.decides() || v.scoped() {
 		return nil
 	}
 	for _, one := range v.Account(ctx, v.state.Plan).Unverified {
@@ -267,6 +266,36 @@ func (x situation) render(shown, left []tokens.Part, page int) (facts []prompts.
 		facts = append(facts, prompts.Fact{Name: "Left out", Texts: []string{missing + ": " + x.more(page+1)}})
 	}
 	return facts
+}
+
+// PageFact is one kind of fact in the head of the review page.
+type PageFact struct {
+	Label  string   `json:"label"`
+	Texts  []string `json:"texts"`
+	Urgent bool     `json:"urgent,omitempty"` // something is wrong
+	Folded bool     `json:"folded,omitempty"` // background, shown on request
+}
+
+// PageFacts returns the facts of the situation for a person who is shown plan p, whole and without marks: the page keeps the texts apart.
+// It leaves out those that the page shows as steps, or with buttons of their own.
+func (s *Service) PageFacts(ctx context.Context, state plan.State, p *plan.Plan, c Caller) ([]PageFact, error) {
+	x, err := s.view(state, c, Rules{}).situation(ctx, NextAction{}, p, nil, state.Revision)
+	all := []PageFact{}
+	for _, f := range x.render(x.parts(), nil, 0) {
+		fact := PageFact{Label: f.Name, Texts: f.Texts}
+		switch f.Name {
+		case goalHeading, "Restored; earlier decision", "Comments", "Open questions", "Questions of steps", "Signals", "Waiting plan",
+			"Returned plan", "Done", "Then":
+			continue
+		case "Failed or blocked", "Done, but not verified":
+			fact.Urgent = true
+		case "Planning mode", "Findings", "Discoveries", "Reasoning", "Edits", "In progress":
+			fact.Folded = true
+		}
+		all = append(all, fact)
+	}
+	safetext.MapTexts(&all, safetext.Unmarked)
+	return all, err
 }
 
 func suffixed(text, suffix string) string {

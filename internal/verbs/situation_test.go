@@ -4,11 +4,14 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/planloop/planloop/internal/rapidtest"
+	"github.com/planloop/planloop/internal/safetext"
 	"github.com/planloop/planloop/internal/verbs"
 	"github.com/planloop/planloop/plan"
 	"pgregory.net/rapid"
@@ -335,5 +338,33 @@ func TestOthersStepsAreNamed(t *testing.T) {
 	failed := must[verbs.StatusReply](t)(s.Status(t.Context(), ann, verbs.Status{}))
 	if text := failed.Text(); failed.Now.Reason != verbs.StepFailed || !strings.Contains(text, "skip it and say why, or replan") {
 		t.Error(text)
+	}
+}
+
+// TestPageFactsFollowTheStatus: the head of the page has the kinds of facts in the status's order, whole and without marks.
+func TestPageFactsFollowTheStatus(t *testing.T) {
+	b := bindingWork(t, 5)
+	state := must[plan.State](t)(b.s.State(t.Context()))
+	facts := must[[]verbs.PageFact](t)(b.s.PageFacts(t.Context(), state, state.Plan, person))
+	var order, text []string
+	for _, f := range must[verbs.StatusReply](t)(b.s.StatusIn(t.Context(), state, person)).Situation {
+		order = append(order, f.Name)
+	}
+	last := -1
+	for _, f := range facts {
+		at := slices.Index(order, f.Label)
+		if at <= last {
+			t.Errorf("%s is at %d of the status, after %d", f.Label, at, last)
+		}
+		last, text = at, append(text, f.Texts...)
+		if strings.Contains(strings.Join(f.Texts, "\n"), safetext.Mark) {
+			t.Errorf("%s is marked: %q", f.Label, f.Texts)
+		}
+	}
+	kinds := regexp.MustCompile("^(finding|reasoning|constraint|discovery|answer|blocked because of|failed because of)")
+	for _, fact := range b.facts {
+		if is := strings.Contains(strings.Join(text, "\n"), fact); is != kinds.MatchString(fact) && !strings.HasPrefix(fact, "question") {
+			t.Errorf("%q is in the head: %t", fact, is)
+		}
 	}
 }

@@ -189,7 +189,7 @@ func (s *Service) status(ctx context.Context, state plan.State, c Caller, in Sta
 		Now:           StatusNow{Reason: next.Reason, AgentInstructions: agentInstructions(next, rules, c), Message: next.message},
 		Revision:      state.Revision,
 		Session:       sessionView(state, next),
-		WorkspaceInfo: WorkspaceInfo{s.opts.Workspace, s.opts.Doubt, s.besideOwner(c, state), nil, s.sharedFiles(ctx, state, c)},
+		WorkspaceInfo: WorkspaceInfo{s.opts.Workspace, s.opts.Doubt, s.besideOwner(c, state), nil, s.SharedFiles(ctx, state, c)},
 		Heartbeat:     next.heartbeat(state, c),
 		brief:         c.brief(),
 	}
@@ -228,7 +228,7 @@ func (s *Service) status(ctx context.Context, state plan.State, c Caller, in Sta
 		}
 		reply.Approved = ApprovedLines(state.Plan, current, c)
 	}
-	x, err := v.situation(ctx, next, told)
+	x, err := v.situation(ctx, next, next.about(state), v.taskAtHand(next), told)
 	if err != nil {
 		return StatusReply{}, err
 	}

@@ -107,12 +107,18 @@ export class Review {
 
 // Agent is an MCP client with its own `planloop serve`.
 export class Agent {
-  static async start(packages, where, name = 'agent', capabilities = {}) {
+  // apart starts an agent whose host is a process of its own: planning mode of one does not hold the other.
+  static apart(packages, where, name) {
+    const host = "require('node:child_process').spawn(process.argv[1], ['serve'], { stdio: 'inherit' }).on('exit', (status) => process.exit(status))";
+    return Agent.start(packages, where, name, {}, [process.execPath, '-e', host, where.program]);
+  }
+
+  static async start(packages, where, name = 'agent', capabilities = {}, [command, ...args] = [where.program, 'serve']) {
     const require = createRequire(join(packages, 'x.js'));
     const { Client } = await import(require.resolve('@modelcontextprotocol/client'));
     const { StdioClientTransport } = await import(require.resolve('@modelcontextprotocol/client/stdio'));
     const client = new Client({ name, version: '1' }, { capabilities });
-    await client.connect(new StdioClientTransport({ command: where.program, args: ['serve'], cwd: where.workspace, env: where.env, stderr: 'ignore' }));
+    await client.connect(new StdioClientTransport({ command, args, cwd: where.workspace, env: where.env, stderr: 'ignore' }));
     return new Agent(client);
   }
 

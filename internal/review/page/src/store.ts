@@ -50,7 +50,7 @@ export const names = computed<ReadonlySet<string>>(() => {
   const v = view.value, plans = [formerPlan.value?.plan, v?.draft?.plan, v?.plan]
   return new Set([
     ...inbox.value.waiting.map(w => w.by), ...v?.agents.map(a => a.agent) ?? [], v?.draft?.by, v?.decision?.by, v?.run?.by,
-    ...comments.value.flatMap(c => [c.by, c.reply?.by]) ?? [], ...v?.questions.flatMap(q => [q.by, q.answer?.by]) ?? [], ...v?.signals.map(s => s.by) ?? [],
+    ...comments.value.flatMap(c => [c.by, c.reply?.by]) ?? [], ...v?.questions.map(q => q.by) ?? [], ...v?.signals.map(s => s.by) ?? [],
     ...plans.flatMap(p => p ? [p.created_by, p.approval?.by, ...p.steps.flatMap(s => [s.claimed_by, s.executed_by])] : []),
   ].filter(by => by !== undefined))
 })

@@ -9,6 +9,13 @@ export interface Place {
 
 export type Phase = 'inactive' | 'gathering' | 'submitted' | 'executing';
 
+export interface PageFact {
+  label: string;
+  texts: string[];
+  urgent?: boolean;
+  folded?: boolean;
+}
+
 export type WaitingKind = 'plan' | 'question' | 'step' | 'blocker' | 'reply';
 
 export interface Waiting {
@@ -38,18 +45,6 @@ export type Way = 'person' | 'person (shared terminal)' | 'client-confirmed';
 export interface Approval {
   by: string;
   way: Way;
-  comment?: string;
-  at: string;
-  edits?: string;
-  deviations?: string[];
-}
-
-export interface Verdict {
-  is_approved: boolean;
-  feedback?: string;
-  by: string;
-  way: string;
-  at: string;
 }
 
 export interface LabelledText {
@@ -182,15 +177,8 @@ export interface Plan {
   digest: string;
   short: string;
   progress: Progress;
-  constraints?: string[];
-  context_notes?: string;
-  questions?: string[];
-  reasoning?: string;
   changes?: string;
-  discoveries?: string[];
   approval?: Approval;
-  verdict?: Verdict;
-  final_summary?: string;
   created_by: string;
   created_at: string;
   other?: LabelledText[];
@@ -201,11 +189,9 @@ export interface Plan {
 
 export interface Decision {
   outcome: string;
-  text: string;
   by: string;
   way?: Way;
   comment?: string;
-  change?: boolean;
   at: string;
 }
 
@@ -226,9 +212,6 @@ export interface Question {
   text: string;
   by: string;
   at: string;
-  open?: boolean;
-  past?: boolean;
-  answer?: Said;
 }
 
 export interface Draft {
@@ -332,6 +315,7 @@ export interface View {
   now: string;
   phase: Phase;
   headline: string;
+  situation: PageFact[];
   waiting: Waiting[];
   plan?: Plan;
   draft?: Draft;
@@ -386,6 +370,7 @@ export interface Former {
   created_at: string;
   archived_at: string;
   plan: Plan;
+  situation: PageFact[];
   comments: Comment[];
 }
 

@@ -73,15 +73,19 @@ function submitted(): View {
     waiting: waitingFor(workspace, [
       { kind: 'question', id: 'q1', title: 'May the backfill pause writes to uploads for up to 2 s per batch?', by: 'claude-code', at: ago(3) },
       { kind: 'plan', id: 'r7', title: 'Store a digest with every upload and refuse what does not match', by: 'claude-code', at: ago(4) }]),
-    questions: [{ id: 'q1', text: 'May the backfill pause writes to uploads for up to 2 s per batch?', by: 'claude-code', at: ago(3), open: true },
-      { id: 'q0', text: 'Is the import job still in use?', by: 'claude-code', at: ago(70), answer: { text: 'Yes, nightly.', by: 'Ada', at: ago(65) } }],
-    plan: plan('p1', 'Store a digest with every upload', upload.slice(0, 9), { approval: { by: 'Ada, on a terminal', way: 'person', at: ago(58) } }),
+    situation: [
+      { label: 'Warning', texts: ['track docs has steps for the same files: internal/upload/store.go. For separate files: git worktree add ../docs -b docs'], urgent: true },
+      { label: 'Constraints', texts: ['No downtime', 'No change to the public URL of an upload'] },
+      { label: 'Findings', texts: ['The import job calls Put without a context.'], folded: true },
+      { label: 'Reasoning', texts: ['Computing the digest afterwards would read every body twice.'], folded: true },
+      { label: 'Answers', texts: ['Ada answered "Is the import job still in use?": Yes, nightly.'] },
+    ],
+    questions: [{ id: 'q1', text: 'May the backfill pause writes to uploads for up to 2 s per batch?', by: 'claude-code', at: ago(3) }],
+    plan: plan('p1', 'Store a digest with every upload', upload.slice(0, 9), { approval: { by: 'Ada, on a terminal', way: 'person' } }),
     draft: {
       plan: plan('p1-v2', 'Store a digest with every upload and refuse what does not match', upload, {
         status: 'draft', version: 2, summary: 'Uploads get a SHA-256 that is computed while they stream, announced by the client and checked before anything is kept. Old rows are filled in by a job.',
-        constraints: ['No downtime', 'No change to the public URL of an upload'], context_notes: 'The import job calls Put without a context.',
-        questions: ['Do we keep the CRC32 for old clients?'], changes: 'The backfill is a job of its own now, and the migration can be taken back.',
-        reasoning: 'Computing the digest afterwards would read every body twice.',
+        changes: 'The backfill is a job of its own now, and the migration can be taken back.',
         difference: {
           from: { id: 'p1', version: 1, at: ago(60) },
           plan: [{ field: 'objective', label: 'objective', was: ['Store a digest with every upload'], now: ['Store a digest with every upload and refuse what does not match'] }],
@@ -119,8 +123,9 @@ function running(): View {
     waiting: waitingFor(workspace, [
       { kind: 'blocker', id: 'disk', title: 'metrics-2 has 4 % of its disk left', by: 'ci', at: ago(2) },
       { kind: 'step', id: 'S006', step: 6, title: 'Point the writers at it', by: 'planloop', at: ago(6) }]),
-    plan: plan('p2', 'Move the metrics store to the new cluster', steps, { approval: { by: 'Ada, on the page', way: 'person', at: ago(33) } }),
+    plan: plan('p2', 'Move the metrics store to the new cluster', steps, { approval: { by: 'Ada, on the page', way: 'person' } }),
     run: { id: 'run-1', state: 'running', by: 'Ada', since: ago(31), steps: [{ step: 4, percent: 50, what: 'shard 3 of 6', tail: 'replaying shard 3\n  18,211 of 40,002' }], can_here: true },
+    situation: [{ label: 'Failed or blocked', texts: ['S005 Point the readers at it, failed: connection refused: metrics-2:9090', 'S007 Compare a day of both, blocked'], urgent: true }],
     questions: [], comments: [], plans: [],
     signals: [{ id: 'disk', level: 'blocker', message: 'metrics-2 has 4 % of its disk left', step: 5, by: 'ci', at: ago(2) }],
     agents: [],
@@ -131,7 +136,7 @@ function large(): View {
   const verbs = ['Describe', 'Test', 'Rename', 'Split', 'Measure', 'Document', 'Retire', 'Port']
   return {
     workspace: { id: 'ws-large', name: 'monorepo', path: '/home/ada/src/monorepo' }, revision: 900, updated_at: ago(300), now: new Date().toISOString(),
-    phase: 'inactive', headline: '120 of 500 steps are done.', can: { decide: false, why: 'this page was started without a terminal: it shows and does not decide' },
+    phase: 'inactive', headline: '120 of 500 steps are done.', situation: [], can: { decide: false, why: 'this page was started without a terminal: it shows and does not decide' },
     waiting: [], questions: [], comments: [], signals: [], agents: [], plans: [],
     plan: plan('p3', 'Port five hundred packages to the new build', Array.from({ length: 500 }, (_, i) => step(i + 1, `${verbs[i % 8]} package ${i + 1} and everything that imports it`, {
       status: i < 120 ? 'done' : i < 123 ? 'in_progress' : 'pending', risk: (['low', 'medium', 'high'] as const)[i % 3]!, depends_on: i > 4 ? [i - 4] : [], paths: [`pkg/p${i + 1}`],
@@ -142,14 +147,14 @@ function large(): View {
 function empty(): View {
   return {
     workspace: { id: 'ws-empty', name: 'notes', path: '/home/ada/notes' }, revision: 0, now: new Date().toISOString(), phase: 'inactive',
-    headline: 'The workspace has no plan.', can: { decide: true }, waiting: [], questions: [], comments: [], signals: [], agents: [], plans: [],
+    headline: 'The workspace has no plan.', situation: [], can: { decide: true }, waiting: [], questions: [], comments: [], signals: [], agents: [], plans: [],
   }
 }
 
 // decided applies a decision to the view.
 function decided(v: View, act: string, comment: string): void {
   if (act === 'approve') v.plan = { ...v.draft!.plan, status: 'active' }
-  v.decision = { outcome: act, text: `${act} by you`, by: 'you', way: 'person', comment, at: new Date().toISOString() }
+  v.decision = { outcome: act, by: 'you', way: 'person', comment, at: new Date().toISOString() }
   v.draft = undefined
   v.phase = act === 'approve' ? 'executing' : 'gathering'
   v.headline = act === 'approve' ? 'The plan is approved; the agent goes on.' : 'The agent revises the plan.'
@@ -193,7 +198,7 @@ export function fixtureSource(): Source {
       if (v.can.code && !unlocked) throw new Fault(403, 'locked', 'the code from the terminal is required', 'type it first')
       if (['approve', 'reject', 'return', 'regenerate'].includes(act)) decided(v, act, String(input.comment ?? ''))
       if (act === 'answer') {
-        v.questions = v.questions.map(q => q.id === input.id ? { ...q, open: false, answer: { text: String(input.text), by: 'you', at: new Date().toISOString() } } : q)
+        v.questions = v.questions.filter(q => q.id !== input.id)
         v.waiting = v.waiting.filter(w => w.id !== input.id)
       }
       if (act === 'comment' || act === 'ask') v.comments = [...v.comments, { id: 'c' + v.revision, text: String(input.text), by: 'you', at: new Date().toISOString(), step: Number(input.step ?? 0), question: act === 'ask', met: 'open' }] as Comment[]

@@ -3,7 +3,7 @@
 import { useLayoutEffect } from 'preact/hooks'
 import { bind } from '../keys'
 import { dropComments, pending, typed } from '../unsent'
-import { acknowledge, act, asked, type Asked, busy, clock, current, mayDecide, names, pane, seen, selected, settling, source, swapped, view } from '../store'
+import { acknowledge, act, asked, type Asked, busy, clock, current, mayDecide, pane, seen, selected, settling, source, swapped, view } from '../store'
 import { PendingButtons } from './comments'
 import { Prose } from './prose'
 import { ago, count, sentence } from './format'
@@ -228,17 +228,15 @@ async function decide(how: 'approve' | 'return' | 'reject' | 'regenerate'): Prom
 // Decided shows the effect of the last decision: approving starts nothing by itself, and there are two ways to continue.
 export function Decided() {
   const v = view.value, d = v?.decision, p = v?.plan
-  if (!v || !d || v.draft || !p || p.status !== 'active' || p.progress.done > 0) return null
-  if (!d.outcome.startsWith('approve') || p.progress.counts.in_progress || v.run && v.run.state !== 'none') return null
+  if (!v || !d || v.draft || !p || p.status !== 'active' || p.progress.counts.pending !== p.progress.of) return null
+  if (!d.outcome.startsWith('approve') || v.run && v.run.state !== 'none') return null
   const here = v.run?.can_here && v.run.state === 'none'
   return (
     <section class="decision quiet-bar" aria-label="What comes next">
       <div class="decision-line">
         <p class="what">
-          <b><Prose of={sentence(d.text, names.value)} /></b>
-          <span class="soft">
-            Nothing has started yet. The agent continues after its next status check{here ? ', or planloop can run the tool steps here.' : '.'}
-          </span>
+          <b>Nothing has started yet</b>
+          <span class="soft">The agent continues after its next status check{here ? ', or planloop can run the tool steps here.' : '.'}</span>
         </p>
         {here && mayDecide.value && <button disabled={!!busy.value} onClick={() => act('start_run', {})}>Start a run here</button>}
       </div>

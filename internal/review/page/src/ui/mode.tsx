@@ -2,10 +2,8 @@
 
 import { useSignal } from '@preact/signals'
 import { typed } from '../unsent'
-import { act, busy, mayDecide, names, view } from '../store'
+import { act, busy, mayDecide, view } from '../store'
 import { Warned } from './decide'
-import { Prose } from './prose'
-import { sentence } from './format'
 
 // Gathering says that an agent is working on a plan, or on a change of the approved one, and lets a person cancel it.
 export function Gathering() {
@@ -17,7 +15,7 @@ export function Gathering() {
       <div class="decision-line">
         <p class="what">
           <b>{returned ? 'Changes requested; the agent is revising the plan' : 'Planning mode is on'}</b>
-          <span class="soft">{returned ? <Prose of={sentence(returned.text, names.value)} /> : 'Agents can read and ask, but change nothing until you approve a plan. The plan will appear here.'}</span>
+          {!returned && <span class="soft">Agents can read and ask, but change nothing until you approve a plan. The plan will appear here.</span>}
         </p>
         {mayDecide.value && (sure.value ? (
           <div class="buttons">

@@ -1,21 +1,19 @@
 // The shown plan: its objective, its progress, its steps, and the comments on the whole plan.
 
 import { useSignal } from '@preact/signals'
-import type { ComponentChildren } from 'preact'
 import { useLayoutEffect } from 'preact/hooks'
 import { bind } from '../keys'
 import { allOpen, clock, current, editing, former, formerPlan, mayDecide, pane, printing, selected, shown, showsDraft, skipping, view } from '../store'
-import { standing } from '../status'
-import type { Plan } from '../types'
+import type { PageFact, Plan } from '../types'
 import { Agents } from './agents'
-import { NewComment, Returned, CommentList } from './comments'
+import { NewComment, CommentList } from './comments'
 import { edit, EditStep } from './edit'
 import { AskForPlan } from './mode'
 import { Past } from './former'
 import { Prose } from './prose'
 import { focus } from './focus'
 import { comment, Rows, skip } from './rows'
-import { ago, beyond, count, moment, sentence } from './format'
+import { ago, beyond, count, moment } from './format'
 import { close, mayChange } from './step'
 
 export function PlanView() {
@@ -43,6 +41,7 @@ function NoPlan() {
     <div class="empty">
       <p><b>No plan yet.</b></p>
       <p>Ask an agent that uses planloop to plan something. The plan appears here once it is submitted.</p>
+      <Facts more={[]} />
       <AskForPlan />
       <Past />
     </div>
@@ -51,7 +50,7 @@ function NoPlan() {
 
 function PlanHead({ plan: p }: { plan: Plan }) {
   const v = view.value
-  const { done, of, counts, unverified = 0, checked } = p.progress, summary = beyond(p.summary, p.objective)
+  const { done, of, unverified = 0, checked } = p.progress, summary = beyond(p.summary, p.objective)
   return (
     <header class="plan-head">
       {v?.draft && v.plan && !former.value && (
@@ -64,9 +63,7 @@ function PlanHead({ plan: p }: { plan: Plan }) {
       <p class="facts-line">
         <span>{formerPlan.value ? `version ${p.version}, ${formerPlan.value.became}` : p.version > 1 ? `${p.status}, version ${p.version}` : p.status}</span>
         <span>{count(of, 'step')}</span>
-        {done > 0 && <span>{done} done</span>}
-        {counts.failed ? <span class="wrong">{counts.failed} failed</span> : null}
-        {counts.blocked ? <span class="waits">{counts.blocked} blocked</span> : null}
+        {done > 0 && <span title={checked}>{done} done{unverified > 0 && `, ${unverified} not verified`}</span>}
         <span>by {p.created_by}, <time dateTime={p.created_at} title={moment(p.created_at)}>{ago(p.created_at, clock.value)}</time></span>
         <span class="mono" title={`An approval applies to exactly this content: ${p.digest}`}>{p.short}</span>
       </p>
@@ -76,28 +73,11 @@ function PlanHead({ plan: p }: { plan: Plan }) {
           <progress max={of} value={done - unverified} aria-label={`${done} of ${of} steps are done`} />
         </div>
       )}
-      {checked && <p class={unverified > 0 ? 'waits' : 'soft'}><Prose of={checked} /></p>}
       {summary && <p class="summary text"><Prose of={summary} /></p>}
       {p.changes && <p class="text"><span class="soft">Changes: </span><Prose of={p.changes} /></p>}
-      <Returned />
-      {!showsDraft.value && !former.value && (v?.run?.state === 'paused' || v?.run?.state === 'interrupted') && (
-        <p class="waits"><Prose of={sentence(standing(v.run, v.plan?.steps ?? []))} /> <button class="link" onClick={() => { pane.value = 'run' }}>Show the run</button></p>
-      )}
-      <Unresolved questions={showsDraft.value && v?.draft?.decidable ? undefined : p.questions} />
       {!former.value && <Agents />}
-      <About plan={p} />
+      <Facts more={p.other?.map(o => ({ label: o.label, texts: [o.text] })) ?? []} />
     </header>
-  )
-}
-
-// Unresolved lists the questions that the plan leaves open for the decision.
-function Unresolved({ questions }: { questions: string[] | undefined }) {
-  if (!questions?.length) return null
-  return (
-    <section class="unresolved" aria-label="Open questions">
-      <h3>{count(questions.length, 'open question')}{showsDraft.value && <span class="soft">, answer them in a comment</span>}</h3>
-      <ul role="list">{questions.map((q, i) => <li key={i} class="text"><Prose of={q} /></li>)}</ul>
-    </section>
   )
 }
 
@@ -112,42 +92,35 @@ function StepsHead({ plan: p }: { plan: Plan }) {
   )
 }
 
-// About shows the facts that matter for the decision, and folds the rest.
-function About({ plan: p }: { plan: Plan }) {
-  const first: Row[] = [], rest: Row[] = []
-  lines(first, 'Constraints', p.constraints)
-  text(first, 'Final summary', p.final_summary)
-  if (p.approval) text(first, 'Approved', [`by ${p.approval.by}, ${moment(p.approval.at)}`, p.approval.comment].filter(Boolean).join(': '))
-  lines(first, 'Changed since', p.approval?.deviations)
-  text(rest, 'Context', p.context_notes)
-  text(rest, 'Reasoning', p.reasoning)
-  lines(rest, 'Discoveries', p.discoveries)
-  if (p.verdict) text(rest, 'Verdict', `${p.verdict.is_approved ? 'Approved' : 'Not approved'} by ${p.verdict.by}. ${p.verdict.feedback ?? ''}`)
-  if (!former.value) for (const q of view.value?.questions ?? []) if (q.answer) first.push(['Answered', <p class="text"><Prose of={q.text} /> <span class="soft">{q.answer.by}:</span> <Prose of={q.answer.text} /></p>])
-  for (const o of p.other ?? []) text(rest, o.label, o.text)
+// Facts shows the situation in its order. The background is folded, with more facts of the plan.
+function Facts({ more }: { more: PageFact[] }) {
+  const all = (former.value ? formerPlan : view).value?.situation ?? []
+  const rest = [...all.filter(f => f.folded), ...more], first = all.filter(f => !f.folded)
   return (
     <>
-      {first.length > 0 && <dl class="facts about">{first.map(drawn)}</dl>}
+      {first.length > 0 && <dl class="facts about" aria-label="Situation">{first.map(f => <Fact key={f.label} {...f} />)}</dl>}
       {rest.length > 0 && (
         <details class="more" open={printing.value || allOpen.value}>
-          <summary>{[...new Set(rest.map(([label], i) => i ? label.toLowerCase() : label))].join(', ')}</summary>
-          <dl class="facts about">{rest.map(drawn)}</dl>
+          <summary>{[...new Set(rest.map(({ label }, i) => i ? label.toLowerCase() : label))].join(', ')}</summary>
+          <dl class="facts about">{rest.map((f, i) => <Fact key={i} {...f} />)}</dl>
         </details>
       )}
     </>
   )
 }
 
-type Row = [label: string, what: ComponentChildren]
+const long = { texts: 3, characters: 300 }
 
-const drawn = ([label, what]: Row, i: number) => <div key={i}><dt>{label}</dt><dd>{what}</dd></div>
-
-function lines(rows: Row[], label: string, of: string[] | undefined): void {
-  if (of?.length) rows.push([label, <ul role="list">{of.map((line, i) => <li key={i}><Prose of={line} /></li>)}</ul>])
-}
-
-function text(rows: Row[], label: string, of: string | undefined): void {
-  if (of) rows.push([label, <p class="text"><Prose of={of} /></p>])
+// Fact folds long texts to their beginning.
+function Fact({ label, texts, urgent }: PageFact) {
+  const folds = !printing.value && !allOpen.value && (texts.length > long.texts || texts.join().length > long.characters)
+  const items = texts.map((text, i) => <li key={i} class="text"><Prose of={text} /></li>)
+  return (
+    <div class={urgent ? 'urgent' : undefined}>
+      <dt>{label}</dt>
+      <dd>{folds ? <details><summary><span class="text"><Prose of={texts[0]!} /></span><span class="soft">{texts.length > 1 && `and ${texts.length - 1} `}more</span></summary><ul role="list">{items.slice(1)}</ul></details> : <ul role="list">{items}</ul>}</dd>
+    </div>
+  )
 }
 
 function AddStep({ plan: p }: { plan: Plan }) {

@@ -7,7 +7,7 @@ import { Prose } from './prose'
 import { ago } from './format'
 
 export function Questions() {
-  const open = view.value?.questions.filter(q => q.open) ?? []
+  const open = view.value?.questions ?? []
   if (!open.length) return null
   return <section class="questions" aria-label="Questions to you">{open.map(q => <Asking key={q.id} question={q} />)}</section>
 }
