@@ -108,6 +108,7 @@ type Record struct {
 	Phase  Phase     `json:"phase"` // after the action
 	Events []Event   `json:"events"`
 	IsOpen bool      `json:"-"` // the state after the action; noted beside the log, not in it
+	Opens  bool      `json:"-"` // IsOpen, and the state before was not
 }
 
 // IsOpen reports whether s has work: an unfinished plan, a draft or planning mode.

@@ -334,6 +334,7 @@ func (s *Session) try(ctx context.Context, by plan.Actor, a plan.Action, prepare
 	}
 	after := plan.Fold(before, record)
 	record.Phase, record.IsOpen = after.PhaseNow(), after.IsOpen()
+	record.Opens = record.IsOpen && !before.IsOpen()
 	head, err := s.append(ctx, record)
 	if err != nil {
 		return Outcome{}, err

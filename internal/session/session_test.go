@@ -506,6 +506,31 @@ func TestOpenIsNoted(t *testing.T) {
 	want("purged", false)
 }
 
+// TestOpenIsInDoubt: a process killed between a change that opens a closed track and the note of it leaves the track unknown, not closed.
+func TestOpenIsInDoubt(t *testing.T) {
+	dir := t.TempDir()
+	log := sqlite.New(dir, sqlite.Options{})
+	s := session.New(log, session.Options{})
+	defer s.Close()
+	do(t, s, setUp("One"))
+	do(t, s, plan.Clear{})
+	state, err := s.State(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	// A record that does not follow the last one is refused after the doubt is written.
+	if _, err := log.Append(t.Context(), plan.Record{Seq: state.Revision + 5, IsOpen: true, Opens: true}); err == nil {
+		t.Fatal("the record is accepted")
+	}
+	if isOpen, known, _ := sqlite.Overview(dir); isOpen || known {
+		t.Errorf("open %t, known %t", isOpen, known)
+	}
+	do(t, s, setUp("Two"))
+	if isOpen, known, _ := sqlite.Overview(dir); !isOpen || !known {
+		t.Errorf("open %t, known %t", isOpen, known)
+	}
+}
+
 // TestMark: planning mode is marked outside the log before a change is answered, and unmarked after it. The next look mends the mark that a
 // killed process left or lacks, and a mark without a log is an error.
 func TestMark(t *testing.T) {

@@ -58,6 +58,9 @@ func (l *Log) append(ctx context.Context, r plan.Record, body []byte) (store.Hea
 		return store.Head{}, err
 	}
 	w := db.writer
+	if r.Opens {
+		w.doubtPin(l.headPath())
+	}
 	if r.Seq > 1 && r.Seq == w.view.head.Seq+1 {
 		// The last head seen is enough: the statement checks it.
 		if head, err := w.append(ctx, w.view.head, r, body); !errors.Is(err, store.ErrConflict) {

@@ -34,6 +34,13 @@ func writePin(growth *os.File, h store.Head, open string) error {
 	return err
 }
 
+// doubtPin makes it unknown, durably, whether a log that was closed is open: a process killed before its next pin has opened it.
+func (w *writer) doubtPin(path string) {
+	if head, open, ok := readOpenPin(path); ok && open == closedWord && writePin(w.growth, head, unknownWord) == nil {
+		_ = w.growth.Sync() // without it the list of open tracks may lack one after a power failure
+	}
+}
+
 // encodePin returns a head in a form of constant length that reveals an incomplete write. Without a word about openness it is the form
 // of older versions.
 func encodePin(h store.Head, open string) []byte {
