@@ -41,6 +41,11 @@ func (t tracks) Begin(ctx context.Context, objective string) (*verbs.Service, fu
 	if err != nil {
 		return nil, nil, err
 	}
+	return t.begun(ctx, place)
+}
+
+// begun opens a track that was just made.
+func (t tracks) begun(ctx context.Context, place workspace.Workspace) (*verbs.Service, func(), error) {
 	ws, err := t.app.openTrack(ctx, place)
 	if err != nil {
 		return nil, nil, errors.Join(err, os.Remove(place.StateDir))
@@ -49,7 +54,8 @@ func (t tracks) Begin(ctx context.Context, objective string) (*verbs.Service, fu
 }
 
 func (t tracks) HasChosen(c verbs.Caller) bool {
-	return !t.place.HasTracks() || t.app.namesTrack() || t.seen.Bound(c.Session).Track != ""
+	on := t.seen.Bound(c.Session).Track
+	return !t.place.HasTracks() || t.app.namesTrack() || on != "" && trackExists(t.place.On(on))
 }
 
 func (t tracks) Open(ctx context.Context) ([]verbs.TrackView, error) {
@@ -68,28 +74,29 @@ func (t tracks) Open(ctx context.Context) ([]verbs.TrackView, error) {
 	return open, err
 }
 
-func (t tracks) Join(ctx context.Context, name string, create bool) (*verbs.Service, error) {
+func (t tracks) Join(ctx context.Context, name string, create bool) (*verbs.Service, func(), error) {
 	place := t.place.On(name)
 	if err := workspace.CheckTrackName("track", name); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	if !trackExists(place) {
-		if !create {
-			return nil, plan.Refuse(plan.NotFound, "/track", "track "+plan.Quote(name)+" does not exist",
-				"leave out track to see the others")
+	switch exists := trackExists(place); {
+	case exists:
+		ws, err := t.app.openTrack(ctx, place)
+		if err != nil {
+			return nil, nil, err
 		}
-		if err := t.app.refuseMoreTracks(ctx, t.place); err != nil {
-			return nil, err
-		}
-		if err := place.MakeTrack(); err != nil && !errors.Is(err, fs.ErrExist) {
-			return nil, err
-		}
+		return ws.verbs, func() {}, nil
+	case !create:
+		return nil, nil, plan.Refuse(plan.NotFound, "/track", "track "+plan.Quote(name)+" does not exist",
+			"leave out track to see the others")
 	}
-	ws, err := t.app.openTrack(ctx, place)
-	if err != nil {
-		return nil, err
+	if err := t.app.refuseMoreTracks(ctx, t.place); err != nil {
+		return nil, nil, err
 	}
-	return ws.verbs, nil
+	if err := place.MakeTrack(); err != nil && !errors.Is(err, fs.ErrExist) {
+		return nil, nil, err
+	}
+	return t.begun(ctx, place)
 }
 
 func (t tracks) HeldBy(ctx context.Context, c verbs.Caller) (string, error) {
@@ -162,15 +169,13 @@ func (a *app) openFor(ctx context.Context, roots mcpserver.Roots, session string
 	if err != nil || a.flags.ephemeral || a.namesTrack() {
 		return ws, err
 	}
-	if name := transport.TrackOf(ctx); name != "" && name != ws.presence.Bound(session).Track {
-		held, err := a.holder(ctx, ws.place, ws.presence, session)
+	if name := transport.TrackOf(ctx); name != "" {
+		isHeld, err := a.bindTo(ctx, ws, session, name)
 		if err != nil {
 			return nil, err
 		}
-		if held == nil {
-			if err := ws.presence.Bind(session, presence.Binding{Track: name}); err != nil {
-				return nil, err
-			}
+		if !isHeld { // the binding says another track by now if a client of the same name calls at another address
+			return a.openTrack(ctx, ws.place.On(name))
 		}
 	}
 	place, err := a.trackFor(ctx, ws.place, ws.presence, session)
@@ -178,6 +183,18 @@ func (a *app) openFor(ctx context.Context, roots mcpserver.Roots, session string
 		return nil, err
 	}
 	return a.openTrack(ctx, place)
+}
+
+// bindTo puts a session on the track of an address, unless planning mode on another one holds it.
+func (a *app) bindTo(ctx context.Context, ws *openWorkspace, session, track string) (isHeld bool, err error) {
+	if ws.presence.Bound(session).Track == track {
+		return false, nil
+	}
+	held, err := a.holder(ctx, ws.place, ws.presence, session)
+	if held != nil || err != nil {
+		return true, err
+	}
+	return false, ws.presence.Bind(session, presence.Binding{Track: track})
 }
 
 // trackFor returns the workspace on the track that a session is bound to, else on the only open one, else on main.

@@ -1,8 +1,10 @@
 package e2e_test
 
 import (
+	"fmt"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -57,6 +59,66 @@ func TestAddressOfATrack(t *testing.T) {
 		got := s.send(http.MethodPost, path, `{"jsonrpc":"2.0","id":1,"method":"ping"}`)
 		if got.status != http.StatusNotFound || !got.contains("this track does not exist; an address begins none") {
 			t.Errorf("%s: %d %s", path, got.status, got.body)
+		}
+	}
+	if all := p.tracks(); len(all) != 1 {
+		t.Errorf("tracks: %q", all)
+	}
+}
+
+// TestAddressDecidesEachCall: two clients of one name that call at two addresses at the same time change their own tracks only.
+func TestAddressDecidesEachCall(t *testing.T) {
+	t.Parallel()
+	p, s := withTwoTracks(t)
+	const calls = 100
+	var group sync.WaitGroup
+	for path, title := range map[string]string{"/t/main/mcp": "part of the form", "/t/fix-the-docs/mcp": "part of the docs"} {
+		group.Go(func() {
+			for n := range calls {
+				call := fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{%s,"name":"planning_add_step",`+
+					`"arguments":{"title":"Add %s %d"}}}`, n+1, meta, title, n)
+				if got := s.send(http.MethodPost, path, call, statelessHeaders("planning_add_step")...); got.contains(`"isError":true`) {
+					t.Errorf("%s: %s", path, got.body)
+				}
+			}
+		})
+	}
+	group.Wait()
+	for track, titles := range map[string][2]string{"main": {"part of the form", "part of the docs"},
+		"fix-the-docs": {"part of the docs", "part of the form"}} {
+		log := p.must("--track", track, "export")
+		if own, foreign := strings.Count(log, titles[0]), strings.Count(log, titles[1]); own < calls || foreign > 0 {
+			t.Errorf("%s has %d of its own changes and %d of the other track", track, own, foreign)
+		}
+	}
+}
+
+// TestRefusedStartMovesNoSession: a planloop_start that is refused leaves the session on its track, and no new track behind.
+func TestRefusedStartMovesNoSession(t *testing.T) {
+	t.Parallel()
+	p, _ := withTwoTracks(t)
+	h := p.open()
+	call := func(session, tool string, args arguments) string {
+		t.Helper()
+		f, err := h.request("tools/call", arguments{"name": tool, "arguments": args, "_meta": arguments{"ai.opencode/sessionID": session}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		reply, err := f.asTool()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return reply.text
+	}
+	call("s-1", "planloop_status", arguments{"track": "fix-the-docs"})
+	for _, track := range []string{"main", "mine"} {
+		call("s-1", "planloop_start", arguments{"goal": "", "track": track})
+		if got := call("s-1", "planloop_status", arguments{}); !strings.Contains(got, "Correct the README") {
+			t.Errorf("after a refused start on %s: %s", track, got)
+		}
+		call("s-2", "planloop_start", arguments{"goal": "", "track": track})
+		if got := call("s-2", "planning_add_step", arguments{"title": "Add a button"}); !strings.Contains(got, "none of the open tracks") {
+			t.Errorf("a session on no track, after a refused start on %s: %s", track, got)
 		}
 	}
 	if all := p.tracks(); len(all) != 1 {

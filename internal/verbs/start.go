@@ -49,14 +49,18 @@ type StartReply struct {
 // Start begins a session for a goal: a plan with the given tasks, else with one to break the goal down, or with
 // Decompose a draft that a model made. The previous plan is archived. The gates judge given tasks.
 func (s *Service) Start(ctx context.Context, c Caller, in Start) (StartReply, error) {
+	discard := func() {}
 	if in.Track != "" && in.Track != s.Track() {
-		other, err := s.joinTrack(ctx, c, in.Track, true)
-		if err != nil {
+		var err error
+		if s, discard, err = s.joinTrack(ctx, c, in.Track, true); err != nil {
 			return StartReply{}, err
 		}
-		s = other
 	}
-	return besideOthers(ctx, s, c, aPlan, in.Goal, func(s *Service, c Caller) (StartReply, error) { return s.start(ctx, c, in) })
+	reply, err := besideOthers(ctx, s, c, aPlan, in.Goal, func(s *Service, c Caller) (StartReply, error) { return s.start(ctx, c, in) })
+	if err != nil {
+		discard() // the caller stays on its track
+	}
+	return reply, err
 }
 
 func (s *Service) start(ctx context.Context, c Caller, in Start) (StartReply, error) {

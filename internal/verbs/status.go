@@ -111,10 +111,15 @@ func (s *Service) Status(ctx context.Context, c Caller, in Status) (StatusReply,
 			fmt.Sprintf("give 0 to %d", int(MaxWait.Seconds())))
 	}
 	if in.Track != "" {
-		other, err := s.joinTrack(ctx, c, in.Track, false)
+		other, _, err := s.joinTrack(ctx, c, in.Track, false)
 		if err != nil {
 			return StatusReply{}, err
 		}
+		state, err := other.State(ctx)
+		if err != nil {
+			return StatusReply{}, err
+		}
+		other.bind(c, state, nothing)
 		in.Track = ""
 		return other.Status(ctx, c, in)
 	}

@@ -20,8 +20,8 @@ type Tracks interface {
 	HasChosen(c Caller) bool
 	// Open returns the open tracks, main first.
 	Open(ctx context.Context) ([]TrackView, error)
-	// Join returns the service of the track of that name. If create is set, a track that does not exist is begun.
-	Join(ctx context.Context, name string, create bool) (*Service, error)
+	// Join returns the service of the track of that name. If create is set, a track that does not exist is begun, as by Begin.
+	Join(ctx context.Context, name string, create bool) (s *Service, discard func(), err error)
 	// HeldBy returns the track with the planning mode that holds the caller wherever it calls, "" if none does.
 	HeldBy(ctx context.Context, c Caller) (string, error)
 	// Binding returns what is known of the caller's session.
@@ -119,10 +119,10 @@ func (s *Service) ownerAndPlan(by, about string) string {
 // isAlone reports whether the caller is the actor of that name, and that actor is one session.
 func (c Caller) isAlone(name string) bool { return name == c.Actor.Name && name == c.Session }
 
-// joinTrack puts a caller on another track, which it may begin.
-func (s *Service) joinTrack(ctx context.Context, c Caller, name string, create bool) (*Service, error) {
+// joinTrack returns the service of another track that a caller may be on, and that it may begin.
+func (s *Service) joinTrack(ctx context.Context, c Caller, name string, create bool) (joined *Service, discard func(), err error) {
 	if s.opts.Tracks == nil || c.scoped() {
-		return nil, plan.Refuse(plan.Conflict, "/track", "this session cannot change its track", "leave out track")
+		return nil, nil, plan.Refuse(plan.Conflict, "/track", "this session cannot change its track", "leave out track")
 	}
 	tracks := s.tracksOf(c)
 	if tracks == nil {
@@ -130,29 +130,22 @@ func (s *Service) joinTrack(ctx context.Context, c Caller, name string, create b
 	}
 	state, err := s.State(ctx)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	on, opened := tracks.Binding(c), state.Opened()
 	if on.Track == s.Track() && name != s.Track() && state.PhaseNow().IsRestricted() {
-		return nil, heldError(on.Track)
+		return nil, nil, heldError(on.Track)
 	}
 	if err := checkHold(ctx, tracks, c, name); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	// If a host names no sessions, its chats share a connection.
 	isShared := c.Session == c.Actor.Name && strings.Contains(c.Session, "#")
 	if isShared && on.Track == s.Track() && name != s.Track() && opened != "" && opened == on.Began {
-		return nil, plan.Refuse(plan.Conflict, "/track", "this connection's own plan is open on track "+on.Track,
+		return nil, nil, plan.Refuse(plan.Conflict, "/track", "this connection's own plan is open on track "+on.Track,
 			"finish or clear it first")
 	}
-	other, err := tracks.Join(ctx, name, create)
-	if err != nil {
-		return nil, err
-	}
-	if state, err = other.State(ctx); err == nil {
-		other.bind(c, state, nothing)
-	}
-	return other, err
+	return tracks.Join(ctx, name, create)
 }
 
 func heldError(track string) error {
@@ -262,7 +255,8 @@ func (s *Service) OnTrack(ctx context.Context, name string) (*Service, error) {
 	if s.opts.Tracks == nil {
 		return s, nil
 	}
-	return s.opts.Tracks.Join(ctx, name, false)
+	other, _, err := s.opts.Tracks.Join(ctx, name, false)
+	return other, err
 }
 
 // isBesideOthers reports whether what a call begins would replace another session's unfinished plan, or draft in its planning mode.
