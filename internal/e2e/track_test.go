@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/planloop/planloop/internal/testenv"
 )
@@ -273,6 +274,31 @@ func TestResourcesOfTheSession(t *testing.T) {
 	for _, track := range []string{"main", "plan-of-docs"} {
 		if !strings.Contains(got, track+": ") {
 			t.Errorf("%s is not listed: %s", track, got)
+		}
+	}
+}
+
+// TestSubscriptionToATrack has a client on main hear of a change that another server makes on the track that it subscribed to.
+func TestSubscriptionToATrack(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	login, docs := p.open(), p.open()
+	login.do("planning_setup_plan", planOf("Add login", "Write the form"))
+	docs.do("planning_setup_plan", planOf("Fix the docs", "Correct the README"))
+	for uri, isKnown := range map[string]bool{"plan://tracks/fix-the-docs": true, "plan://tracks/..": false, "plan://tracks/": false} {
+		if got, err := login.request("resources/subscribe", arguments{"uri": uri}); err != nil || (got.Error == nil) != isKnown {
+			t.Errorf("%s: %v %v", uri, err, got.Error)
+		}
+	}
+	docs.do("planning_add_step", arguments{"steps": []arguments{{"title": "Check the links"}}})
+	for late := time.After(patience); ; {
+		select {
+		case m := <-login.messages:
+			if m.Method == "notifications/resources/updated" && strings.Contains(string(m.Params), "plan://tracks/fix-the-docs") {
+				return
+			}
+		case <-late:
+			t.Fatal("no notification")
 		}
 	}
 }
