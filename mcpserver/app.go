@@ -42,6 +42,7 @@ const (
 // therefore show the plan again.
 type viewClaims struct {
 	Workspace string    `json:"workspace,omitempty"`
+	Log       string    `json:"log"`
 	Request   string    `json:"request,omitempty"` // the waiting one
 	Digest    string    `json:"digest,omitempty"`  // digest of the waiting plan, else of the current one
 	Salt      string    `json:"salt"`
@@ -49,7 +50,7 @@ type viewClaims struct {
 }
 
 func claimsOf(v review.View) viewClaims {
-	s := viewClaims{Workspace: v.Workspace.ID}
+	s := viewClaims{Workspace: v.Workspace.ID, Log: v.Log}
 	switch {
 	case v.Draft != nil:
 		s.Request, s.Digest = v.Draft.Request, v.Draft.Plan.Digest
@@ -267,13 +268,14 @@ func (s *Server) act(ctx context.Context, workspace *review.Workspace, in struct
 	Act   string          `json:"act"`
 	Input json.RawMessage `json:"input"`
 }) (text string, data appData, err error) {
-	can, err := s.mayAct(ctx, workspace, in.Nonce)
+	seen, err := s.mayAct(ctx, workspace, in.Nonce)
 	if err != nil {
 		return "", data, err
 	}
-	caller := s.caller(ctx, workspace.Service)
-	caller.Face = review.Face{}
-	done, err := review.Act(ctx, workspace, review.Caller{Caller: s.asUser(ctx, caller), Can: can}, in.Act, in.Input)
+	seen.Caller = s.caller(ctx, workspace.Service)
+	seen.Face = review.Face{}
+	seen.Caller = s.asUser(ctx, seen.Caller)
+	done, err := review.Act(ctx, workspace, seen, in.Act, in.Input)
 	if err != nil {
 		return "", data, err
 	}
@@ -284,18 +286,18 @@ func (s *Server) act(ctx context.Context, workspace *review.Workspace, in struct
 	return done.Message, data, nil
 }
 
-// mayAct returns the actions that a nonce allows. It refuses a nonce for an outdated view.
-func (s *Server) mayAct(ctx context.Context, workspace *review.Workspace, nonce string) (review.Can, error) {
+// mayAct returns the actions that a nonce allows, and the log that the user saw. It refuses a nonce for an outdated view.
+func (s *Server) mayAct(ctx context.Context, workspace *review.Workspace, nonce string) (review.Caller, error) {
 	claims, valid := s.unsealView(nonce)
 	if !valid || claims.Workspace != workspace.ID {
-		return review.Can{}, plan.Refuse(plan.NotFound, "/nonce", "the plan shown here is out of date, or comes from another server",
+		return review.Caller{}, plan.Refuse(plan.NotFound, "/nonce", "the plan shown here is out of date, or comes from another server",
 			"ask the agent to show the plan again")
 	}
 	state, err := workspace.Service.State(ctx)
 	if err == nil && !claims.isOf(workspace.ID, state) {
 		err = plan.Refuse(plan.Conflict, "", "the plan has changed since it was shown", "review the current plan")
 	}
-	return s.can(ctx, workspace.Service, state), err
+	return review.Caller{Can: s.can(ctx, workspace.Service, state), Log: claims.Log}, err
 }
 
 // shrink returns the view, cut to at most limit bytes as JSON. It drops former plans first, then the current

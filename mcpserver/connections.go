@@ -21,7 +21,7 @@ func (s *Server) caller(ctx context.Context, service *verbs.Service) verbs.Calle
 	return verbs.Caller{Actor: actor, Session: s.session(ctx), Face: Tools{s.opts.Toolsets, s.opts.User, s.opts.Servers}}
 }
 
-// session returns the session that a request belongs to, also outside tool calls, where none can be named.
+// session returns the session that a request belongs to, also outside calls and reads, where none can be named.
 func (s *Server) session(ctx context.Context) string {
 	if session, isCall := SessionOf(ctx); isCall {
 		return session

@@ -23,8 +23,8 @@ type Call struct {
 // sessionInContext is the context key of the session that calls.
 type sessionInContext struct{}
 
-// SessionOf returns the session that calls a tool: the host's, else the actor's name; "" if the connection serves several and the call
-// does not say which. isCall is false outside calls.
+// SessionOf returns the session that calls a tool or reads a resource: the host's, else the actor's name; "" if the connection serves
+// several and the request does not say which. isCall is false outside these.
 func SessionOf(ctx context.Context) (session string, isCall bool) {
 	session, isCall = ctx.Value(sessionInContext{}).(string)
 	return session, isCall

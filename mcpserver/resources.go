@@ -121,11 +121,14 @@ func (s *Server) readTrack(ctx context.Context, uri string) ([]byte, error) {
 	return resources.JSON(state)
 }
 
-// reading serves the data that load returns for a URI.
+// reading serves the data that load returns for a URI, on the track of the session that the request names. No hook reports reads.
 func (s *Server) reading(mime string, load func(ctx context.Context, uri string) ([]byte, error)) server.ResourceHandlerFunc {
 	return func(ctx context.Context, request mcp.ReadResourceRequest) ([]mcp.ResourceContents, error) {
 		uri := request.Params.URI
-		data, err := load(ctx, uri)
+		actor, connection := s.actor(ctx)
+		session, _ := namedSession(request.Params.Meta)
+		session = s.connections.session(connection, actor.Name, session)
+		data, err := load(context.WithValue(ctx, sessionInContext{}, session), uri)
 		var refused *plan.ValidationError
 		switch {
 		case errors.As(err, &refused):

@@ -15,6 +15,7 @@ import (
 
 	"github.com/planloop/planloop/internal/safetext"
 	"github.com/planloop/planloop/internal/verbs"
+	"github.com/planloop/planloop/internal/workspace"
 	"github.com/planloop/planloop/plan"
 )
 
@@ -105,14 +106,20 @@ const (
 	maxURI        = 200 // bytes
 )
 
-// scheme begins every resource URI.
-const scheme = "plan://"
+// scheme begins every resource URI, and trackPrefix those of tracks.
+const (
+	scheme      = "plan://"
+	trackPrefix = scheme + "tracks/"
+)
 
 // isKnown reports whether a resource with this URI can exist.
 func (s *subscriptions) isKnown(uri string) bool {
 	if id, isStep := strings.CutPrefix(uri, "plan://steps/"); isStep {
 		_, err := plan.ParseStepID(id)
 		return err == nil && len(uri) <= maxURI
+	}
+	if name, isTrack := strings.CutPrefix(uri, trackPrefix); isTrack {
+		return workspace.IsTrackName(name)
 	}
 	id, isPlan := strings.CutPrefix(uri, "plan://plans/")
 	return isPlan && id != "" && len(uri) <= maxURI && safetext.PrintableLine(id) || slices.Contains(s.resources, uri)
@@ -164,10 +171,13 @@ func (s *subscriptions) subscribe(ctx context.Context, key string, session serve
 		s.subscribers[key] = sub
 		s.running.Go(func() { s.deliver(sub) })
 	}
+	s.watchAll(ctx)
 	for _, uri := range uris {
 		sub.uris[uri] = true
+		if name, isTrack := strings.CutPrefix(uri, trackPrefix); isTrack {
+			s.watch(ctx, name)
+		}
 	}
-	s.watchAll(ctx)
 	if slices.ContainsFunc(uris, dependsOnRules) {
 		s.watchRules(ctx)
 	}
@@ -200,7 +210,7 @@ func (s *subscriptions) beginSoon(ctx context.Context, service *verbs.Service) {
 		if ctx := context.WithoutCancel(ctx); t.phase.IsRestricted() {
 			s.watchAll(ctx) // to notice when the phase expires
 		} else {
-			s.watch(ctx)
+			s.watch(ctx, "")
 		}
 	})
 }
@@ -231,7 +241,7 @@ func (s *subscriptions) removeSubscriber(key string) {
 
 // watchAll watches, and reads the state to compare the next one with. The caller holds the mutex.
 func (s *subscriptions) watchAll(ctx context.Context) {
-	service := s.watch(ctx)
+	service := s.watch(ctx, "")
 	if service == nil || s.track(service).read {
 		return
 	}
@@ -247,14 +257,17 @@ func (s *subscriptions) watchAll(ctx context.Context) {
 	}
 }
 
-// watch follows the state of the caller's track until the server ends, and returns its service; nil if it is not watched. A second
-// call does nothing. For a client that has only listed the tools the log is not opened: the phase is enough. The caller holds the
+// watch follows the state of a track, "" for the caller's, until the server ends, and returns its service; nil if it is not watched. A
+// second call does nothing. For a client that has only listed the tools the log is not opened: the phase is enough. The caller holds the
 // mutex; ctx is that of the request.
-func (s *subscriptions) watch(ctx context.Context) *verbs.Service {
+func (s *subscriptions) watch(ctx context.Context, track string) *verbs.Service {
 	if s.ctx.Err() != nil {
 		return nil
 	}
 	service, err := s.service(ctx)
+	if err == nil && track != "" {
+		service, err = service.OnTrack(ctx, track)
+	}
 	if err == nil && s.track(service).watching {
 		return service
 	}

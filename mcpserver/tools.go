@@ -125,6 +125,8 @@ func (c toolCall) callVerb(ctx context.Context) *mcp.CallToolResult {
 	}
 	inApp := showsApp(c.row.Name) && c.offersApp(ctx, actTool) && !c.agentControlled(ctx) // the user can decide there
 	if asking, ok := reply.(interface{ Ask() *verbs.Ask }); err == nil && ok && asking.Ask() != nil && !inApp {
+		c.service, c.caller = asking.Ask().Place(c.caller)
+		c.Server.caller(ctx, c.service) // the connection is alive on that track
 		return elicitation{c, asking.Ask(), reply}.start(ctx)
 	}
 	return c.result(ctx, reply, err)

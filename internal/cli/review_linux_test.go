@@ -176,7 +176,7 @@ func TestReviewDecides(t *testing.T) {
 	if at(view, "can", "decide") != true || at(view, "can", "code") != true {
 		t.Errorf("can: %v", view["can"])
 	}
-	approve := map[string]any{"workspace": id, "act": "approve", "input": map[string]any{
+	approve := map[string]any{"workspace": id, "log": text(view, "log"), "act": "approve", "input": map[string]any{
 		"request": text(view, "draft", "request"), "digest": text(view, "draft", "plan", "digest")}}
 	if status, answer := b.post("/api/act", approve); status != http.StatusForbidden {
 		t.Errorf("approving without the code: %d %v", status, answer)
@@ -337,7 +337,7 @@ func TestReviewThatOnlyShows(t *testing.T) {
 			"reject":  map[string]any{"request": text(view, "draft", "request"), "digest": text(view, "draft", "plan", "digest")},
 			"comment": map[string]any{"text": "Do it."}, "cancel_mode": map[string]any{}, "start_run": map[string]any{},
 		} {
-			status, answer := b.post("/api/act", map[string]any{"workspace": id, "act": act, "input": input})
+			status, answer := b.post("/api/act", map[string]any{"workspace": id, "log": text(view, "log"), "act": act, "input": input})
 			if status != http.StatusForbidden {
 				t.Errorf("%s: %d %v", act, status, answer)
 			}
@@ -409,7 +409,9 @@ func TestReviewRuns(t *testing.T) {
 	id := text(b.get("/api/inbox"), "workspaces", "id")
 	act := func(name string, input any) {
 		t.Helper()
-		if status, answer := b.post("/api/act", map[string]any{"workspace": id, "act": name, "input": input}); status != http.StatusOK {
+		log := text(b.get("/api/view?workspace="+id), "log")
+		status, answer := b.post("/api/act", map[string]any{"workspace": id, "log": log, "act": name, "input": input})
+		if status != http.StatusOK {
 			t.Fatalf("%s: %d %v", name, status, answer)
 		}
 	}

@@ -220,8 +220,11 @@ func (h *host) request(method string, params any) (frame, error) {
 }
 
 // initialize opens the connection in the handshake era.
-func (h *host) initialize() error {
-	f, err := h.request("initialize", map[string]any{"protocolVersion": "2025-11-25", "capabilities": struct{}{},
+func (h *host) initialize() error { return h.initializeWith(arguments{}) }
+
+// initializeWith opens the connection for a client with capabilities.
+func (h *host) initializeWith(capabilities arguments) error {
+	f, err := h.request("initialize", map[string]any{"protocolVersion": "2025-11-25", "capabilities": capabilities,
 		"clientInfo": map[string]string{"name": "raw", "version": "1"}})
 	switch {
 	case err != nil:

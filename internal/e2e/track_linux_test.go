@@ -320,3 +320,104 @@ func TestClearedSessionStaysHeld(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// loginDraft returns the arguments that submit a plan of one step.
+func loginDraft(summary string) arguments {
+	return arguments{"summary": summary, "steps": []arguments{{"title": "Describe `login` in README.md", "type": "chore",
+		"context_hints": []string{"README.md"}, "relevant_file_paths": []string{"README.md"},
+		"acceptance_criteria": []string{"README.md describes it"}}}}
+}
+
+// askingCall calls a tool for a user who answers each question with a decision. It returns the reply, and the questions.
+func (h *host) askingCall(era, tool string, args arguments, decision string) (answer reply, questions []string) {
+	h.t.Helper()
+	params := arguments{"name": tool, "arguments": args}
+	content := arguments{"action": "accept", "content": arguments{"decision": decision, "comment": "c"}}
+	if era == stateless {
+		params["_meta"] = arguments{"io.modelcontextprotocol/protocolVersion": stateless,
+			"io.modelcontextprotocol/clientCapabilities": arguments{"elicitation": arguments{}},
+			"io.modelcontextprotocol/clientInfo":         arguments{"name": "raw", "version": "1"}}
+	}
+	sent, err := h.ask("tools/call", params)
+	for err == nil {
+		select {
+		case m := <-h.messages:
+			if m.Method == "elicitation/create" {
+				questions = append(questions, string(m.Params))
+				line, _ := json.Marshal(arguments{"jsonrpc": "2.0", "id": m.ID, "result": content})
+				err = h.write(string(line))
+			}
+		case f := <-sent.answer:
+			var asks struct {
+				State    string                     `json:"requestState"`
+				Requests map[string]json.RawMessage `json:"inputRequests"`
+			}
+			if _ = json.Unmarshal(f.Result, &asks); asks.State == "" {
+				answer, err = f.asTool()
+				if err != nil {
+					h.t.Fatal(err)
+				}
+				return answer, questions
+			}
+			answers := arguments{}
+			for name, question := range asks.Requests {
+				questions, answers[name] = append(questions, string(question)), content
+			}
+			params["requestState"], params["inputResponses"] = asks.State, answers
+			sent, err = h.ask("tools/call", params)
+		}
+	}
+	h.t.Fatal(err)
+	return reply{}, nil
+}
+
+// TestDialogueOnTheTrackOfItsCall has a call begin or join a track beside a waiting plan that is the same, with the same request. The
+// user is asked about the call's plan, and the answer decides about that plan only.
+func TestDialogueOnTheTrackOfItsCall(t *testing.T) {
+	t.Parallel()
+	for _, era := range []string{"2025-11-25", stateless} {
+		for _, joins := range []bool{false, true} {
+			for decision, done := range map[string]string{"approve": "approved", "reject": "rejected", "edit": "returned"} {
+				t.Run(fmt.Sprint(era, " joins ", joins, " ", decision), func(t *testing.T) {
+					t.Parallel()
+					p := newPlace(t)
+					if err := os.WriteFile(filepath.Join(p.workspace, "README.md"), []byte("x"), 0o644); err != nil {
+						t.Fatal(err)
+					}
+					other := p.agent("agent")
+					other.do("planning_submit_plan", loginDraft("Describe the login"))
+					tool, args := "planning_submit_plan", loginDraft("Describe the login")
+					if joins {
+						author := p.open()
+						author.do(tool, args)
+						author.kill()
+						tool, args = "planloop_status", arguments{"track": filepath.Base(p.tracks()[0])}
+					}
+					h := p.serve()
+					if era != stateless {
+						if err := h.initializeWith(arguments{"elicitation": arguments{}}); err != nil {
+							t.Fatal(err)
+						}
+					}
+					got, questions := h.askingCall(era, tool, args, decision)
+					if len(questions) != 1 || !strings.Contains(questions[0], "Approve this plan?") {
+						t.Errorf("asked %q", questions)
+					}
+					if got.refused || !strings.Contains(got.text, "The plan was "+done) {
+						t.Errorf("refused: %t, %s", got.refused, got.text)
+					}
+					if isNew := strings.Contains(got.text, "\nTrack: "); era != stateless && isNew == joins {
+						t.Errorf("new track reported: %t, %s", isNew, got.text)
+					}
+					decided := regexp.MustCompile(`plan was (approved|rejected|returned)| (approved|rejected|returned) `)
+					if log := p.must("--track", "main", "log"); decided.MatchString(log) {
+						t.Errorf("the other plan was decided: %s", log)
+					}
+					if log := p.must("--track", filepath.Base(p.tracks()[0]), "log"); !decided.MatchString(log) {
+						t.Errorf("undecided: %s", log)
+					}
+				})
+			}
+		}
+	}
+}

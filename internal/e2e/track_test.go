@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/planloop/planloop/internal/testenv"
 )
@@ -238,5 +239,66 @@ func TestASessionOfAHostKeepsItsTrack(t *testing.T) {
 				t.Error(got)
 			}
 		})
+	}
+}
+
+// TestResourcesOfTheSession has two sessions share a connection: each reads the plan and the status of its own track, and one that no
+// request has named reads as a tool would.
+func TestResourcesOfTheSession(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	h := p.open()
+	send := func(session, method string, params arguments) string {
+		t.Helper()
+		if session != "" {
+			params["_meta"] = arguments{"ai.opencode/sessionID": session}
+		}
+		got, err := h.request(method, params)
+		if err != nil || got.Error != nil {
+			t.Fatal(err, got.Error)
+		}
+		return string(got.Result)
+	}
+	own := map[string]string{"login": "Write the form", "docs": "Correct the README"}
+	for _, session := range []string{"login", "docs"} {
+		send(session, "tools/call", arguments{"name": "planning_setup_plan", "arguments": planOf("Plan of "+session, own[session])})
+	}
+	for session, step := range own {
+		for _, uri := range []string{"plan://current", "plan://current.md", "plan://status", "plan://steps/S001"} {
+			if got := send(session, "resources/read", arguments{"uri": uri}); !strings.Contains(got, step) {
+				t.Errorf("%s for %s: %s", uri, session, got)
+			}
+		}
+	}
+	got := send("", "resources/read", arguments{"uri": "plan://status"})
+	for _, track := range []string{"main", "plan-of-docs"} {
+		if !strings.Contains(got, track+": ") {
+			t.Errorf("%s is not listed: %s", track, got)
+		}
+	}
+}
+
+// TestSubscriptionToATrack has a client on main hear of a change that another server makes on the track that it subscribed to.
+func TestSubscriptionToATrack(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	login, docs := p.open(), p.open()
+	login.do("planning_setup_plan", planOf("Add login", "Write the form"))
+	docs.do("planning_setup_plan", planOf("Fix the docs", "Correct the README"))
+	for uri, isKnown := range map[string]bool{"plan://tracks/fix-the-docs": true, "plan://tracks/..": false, "plan://tracks/": false} {
+		if got, err := login.request("resources/subscribe", arguments{"uri": uri}); err != nil || (got.Error == nil) != isKnown {
+			t.Errorf("%s: %v %v", uri, err, got.Error)
+		}
+	}
+	docs.do("planning_add_step", arguments{"steps": []arguments{{"title": "Check the links"}}})
+	for late := time.After(patience); ; {
+		select {
+		case m := <-login.messages:
+			if m.Method == "notifications/resources/updated" && strings.Contains(string(m.Params), "plan://tracks/fix-the-docs") {
+				return
+			}
+		case <-late:
+			t.Fatal("no notification")
+		}
 	}
 }

@@ -83,6 +83,9 @@ func Act(ctx context.Context, workspace *Workspace, c Caller, name string, input
 		if about, is := into.(ofPlan); is {
 			c.Of = about.of()
 		}
+		if log, err := workspace.Service.LogID(ctx); err != nil || log != c.Log {
+			return Done{}, cmp.Or(err, plan.Refuse(plan.Conflict, "", "this page shows another plan", "reload it"))
+		}
 		message, err := a.do(ctx, workspace, c.Caller, into)
 		if err != nil {
 			return Done{}, err

@@ -61,13 +61,40 @@ func look(t *testing.T, workspace *review.Workspace) review.View {
 	return view
 }
 
-// act carries out an act with its input as pairs.
+// act carries out an act on the present log, with its input as pairs.
 func act(ctx context.Context, workspace *review.Workspace, c review.Caller, name string, input map[string]any) (review.Done, error) {
 	data, err := json.Marshal(input)
 	if err != nil {
 		return review.Done{}, err
 	}
+	if c.Log, err = workspace.Service.LogID(ctx); err != nil {
+		return review.Done{}, err
+	}
 	return review.Act(ctx, workspace, c, name, data)
+}
+
+// TestActOnAnotherLog decides about a plan, as shown, on the log of another one that is the same and has the same request.
+func TestActOnAnotherLog(t *testing.T) {
+	shown, other := open(t, verbs.Options{}), open(t, verbs.Options{})
+	submit(t, shown, "Move them")
+	submit(t, other, "Move them")
+	v, before := look(t, shown), look(t, other)
+	if v.Draft.Request != before.Draft.Request || v.Draft.Plan.Digest != before.Draft.Plan.Digest || v.Log == before.Log || v.Log == "" {
+		t.Fatalf("%s, %s", v.Log, before.Log)
+	}
+	caller := page()
+	caller.Log = v.Log
+	input := must[[]byte](t)(json.Marshal(map[string]any{"request": v.Draft.Request, "digest": v.Draft.Plan.Digest}))
+	for _, name := range []string{"approve", "return", "reject"} {
+		done, err := review.Act(t.Context(), other, caller, name, input)
+		if refused, _ := errors.AsType[*plan.ValidationError](err); refused == nil || refused.Problem != "this page shows another plan" {
+			t.Errorf("%s: %+v, %v", name, done, err)
+		}
+	}
+	if after := look(t, other); after.Revision != before.Revision {
+		t.Errorf("revision %d", after.Revision)
+	}
+	must[review.Done](t)(review.Act(t.Context(), shown, caller, "approve", input))
 }
 
 func TestDraftIsDecided(t *testing.T) {

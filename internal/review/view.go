@@ -18,6 +18,7 @@ import (
 // View is everything to see in a workspace.
 type View struct {
 	Workspace Place                    `json:"workspace"`
+	Log       string                   `json:"log"` // see verbs.Service.LogID; each act names it
 	Revision  plan.Revision            `json:"revision"`
 	UpdatedAt time.Time                `json:"updated_at,omitzero"`
 	Now       time.Time                `json:"now"`

@@ -14,11 +14,13 @@ import (
 
 // ReadView returns the current view of a workspace.
 func ReadView(ctx context.Context, workspace *Workspace) (View, error) {
+	log, unread := workspace.Service.LogID(ctx) // first: an act on a log that replaced it is refused
 	state, former, err := workspace.Service.Draft(ctx)
-	if err != nil {
+	if err = cmp.Or(err, unread); err != nil {
 		return View{}, err
 	}
 	v := workspace.view(state, former)
+	v.Log = log
 	if v.Draft != nil {
 		edits, err := workspace.Service.Undone(ctx, state)
 		if err != nil {

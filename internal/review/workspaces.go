@@ -67,6 +67,7 @@ type Can struct {
 type Caller struct {
 	verbs.Caller
 	Can Can
+	Log string // of the view that the actor saw
 }
 
 // ForbiddenError refuses an act to a caller without permission.

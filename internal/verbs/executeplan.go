@@ -320,7 +320,7 @@ func (s *Service) askAboutStep(state plan.State, step *plan.Step, c Caller) *Ask
 	if ask == nil || !c.brief() {
 		return nil
 	}
-	about := &Ask{Step: step.ID, Kind: ask.Kind, Attempt: ask.Attempt, Digest: ask.Digest}
+	about := &Ask{Step: step.ID, Kind: ask.Kind, Attempt: ask.Attempt, Digest: ask.Digest, service: s}
 	switch {
 	case ask.Kind == plan.AskPause:
 		about.Message = ask.Text

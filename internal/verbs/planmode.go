@@ -258,10 +258,10 @@ func (s *Service) AskUser(ctx context.Context, c Caller, in AskUser) (AskUserRep
 }
 
 func (s *Service) openQuestion(state plan.State, c Caller, q plan.Question) AskUserReply {
-	return AskUserReply{QuestionID: q.ID, Heartbeat: s.heartbeat(state, c), asking: asking{&Ask{Question: q.ID, Message: q.Text}},
+	return AskUserReply{QuestionID: q.ID, Heartbeat: s.heartbeat(state, c),
+		asking: asking{&Ask{Question: q.ID, Message: q.Text, service: s}},
 		Message: "Question " + q.ID + " is open. The user can answer with `" + c.word(Call{Kind: CallReview}) + "` or `" +
-			c.word(Call{Kind: CallAnswer}) +
-			"`; you get the answer from " + c.word(Call{Kind: CallAskStatus}) + "."}
+			c.word(Call{Kind: CallAnswer}) + "`; you get the answer from " + c.word(Call{Kind: CallAskStatus}) + "."}
 }
 
 // Answer records a person's answer to a question; id may be empty if only one is open.

@@ -61,6 +61,15 @@ type Ask struct {
 	Step    plan.StepID // the step that asks; 0 if none
 	Kind    plan.AskKind
 	Attempt int
+
+	service *Service // whose track the question is on
+	began   string   // as in Caller
+}
+
+// Place returns the service that asks, and the caller of the call that asks: the call may have begun or joined another track.
+func (a *Ask) Place(c Caller) (*Service, Caller) {
+	c.began = a.began
+	return a.service, c
 }
 
 // SubmitPlan submits a plan for a person's decision. All gates apply. The plan becomes the draft, next to the current
@@ -106,6 +115,7 @@ func (s *Service) submitted(ctx context.Context, former *plan.Plan, after plan.S
 	}
 	if !s.PersonOnly(after) { // a decision through a client would not count
 		reply.ask = s.AskToDecide(ctx, after, former)
+		reply.ask.began = c.began
 	}
 	s.asked.Store(&request.ID)
 	s.notify(s.planNotice(after))
@@ -271,7 +281,7 @@ func (s *Service) AskToDecide(ctx context.Context, state plan.State, former *pla
 	edits, _ := s.Undone(ctx, state) // the message reports the error
 	request := state.ModeNow().Request
 	return &Ask{Request: request.ID, Digest: request.Digest, Undone: len(edits) > 0,
-		Message: s.Review(ctx, state, former, nil)}
+		Message: s.Review(ctx, state, former, nil), service: s}
 }
 
 func (s *Service) planNotice(state plan.State) Notice {

@@ -265,6 +265,7 @@ func (s *Server) postUnlock(c call, in struct {
 // postAct performs a person's act. It continues if they close the page.
 func (s *Server) postAct(c call, in struct {
 	Workspace string         `json:"workspace"`
+	Log       string         `json:"log,omitempty"`
 	Act       string         `json:"act"`
 	Input     jsontext.Value `json:"input,omitzero"`
 }) (any, error) {
@@ -276,7 +277,7 @@ func (s *Server) postAct(c call, in struct {
 	}
 	can := s.can(c, workspace)
 	who := verbs.Caller{Actor: s.opts.Person, Face: review.Face{}}
-	done, err := review.Act(ctx, workspace, review.Caller{Caller: who, Can: can}, in.Act, in.Input)
+	done, err := review.Act(ctx, workspace, review.Caller{Caller: who, Can: can, Log: in.Log}, in.Act, in.Input)
 	return done, err
 }
 

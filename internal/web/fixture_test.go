@@ -344,7 +344,11 @@ func (b *browser) post(path string, body any) reply {
 
 func (b *browser) act(workspace, act string, input map[string]any) reply {
 	b.f.t.Helper()
-	return b.post("/api/act", map[string]any{"workspace": workspace, "act": act, "input": input})
+	log := ""
+	if shown := b.f.workspaces.sheets[workspace]; shown != nil {
+		log, _ = shown.Service.LogID(b.f.t.Context())
+	}
+	return b.post("/api/act", map[string]any{"workspace": workspace, "log": log, "act": act, "input": input})
 }
 
 func (b *browser) view(workspace string) (v review.View) {

@@ -88,9 +88,9 @@ func TestWhatComesFromElsewhereIsRefused(t *testing.T) {
 			b.cookie.Value), 200, 200, 200},
 		"the cookie among those of others": {header("Cookie", b.cookie.Name+"=x; "+b.cookie.Name+"="+b.cookie.Value), 200, 200, 200},
 	} {
-		code := f.code()
+		code, log := f.code(), b.view("w1").Log
 		for path, posted := range map[string]string{
-			"/api/act":    `{"workspace":"w1","act":"comment","input":{"text":"x"}}`,
+			"/api/act":    `{"workspace":"w1","log":"` + log + `","act":"comment","input":{"text":"x"}}`,
 			"/api/enter":  `{"code":"` + code + `"}`,
 			"/api/view":   "",
 			"/api/inbox":  "",

@@ -157,14 +157,14 @@ async function strangersDecideNothing() {
     const person = await browser.person();
     const page = await person.open(await review.link());
     await page.getByRole('region', { name: 'Decision' }).waitFor();
-    const [id, draft] = await page.evaluate(async () => {
+    const [id, { log, draft }] = await page.evaluate(async () => {
       const key = Object.values(localStorage).find((value) => /^[\w-]{20,}$/.test(value));
       const get = async (path) => (await fetch(path, { headers: { 'Planloop-Key': key } })).json();
       const inbox = await get('/api/inbox');
       const at = inbox.waiting[0].workspace;
-      return [at, (await get('/api/view?workspace=' + encodeURIComponent(at))).draft];
+      return [at, await get('/api/view?workspace=' + encodeURIComponent(at))];
     });
-    const body = JSON.stringify({ workspace: id, act: 'approve', input: { request: draft.request, digest: draft.plan.digest } });
+    const body = JSON.stringify({ workspace: id, log, act: 'approve', input: { request: draft.request, digest: draft.plan.digest } });
     const reject = body.replace('approve', 'reject');
 
     // Other pages in the same browser.
@@ -263,8 +263,8 @@ async function onlyShows() {
         const key = Object.values(localStorage).find((value) => /^[\w-]{20,}$/.test(value));
         const headers = { 'Planloop-Key': key, 'Content-Type': 'application/json' };
         const inbox = await (await fetch('/api/inbox', { headers: { 'Planloop-Key': key } })).json();
-        const { draft } = await (await fetch('/api/view?workspace=' + encodeURIComponent(inbox.waiting[0].workspace), { headers: { 'Planloop-Key': key } })).json();
-        const body = JSON.stringify({ workspace: inbox.waiting[0].workspace, act: 'reject', input: { request: draft.request, digest: draft.plan.digest } });
+        const { log, draft } = await (await fetch('/api/view?workspace=' + encodeURIComponent(inbox.waiting[0].workspace), { headers: { 'Planloop-Key': key } })).json();
+        const body = JSON.stringify({ workspace: inbox.waiting[0].workspace, log, act: 'reject', input: { request: draft.request, digest: draft.plan.digest } });
         return (await fetch('/api/act', { method: 'POST', headers, body })).status;
       });
       assert.equal(status, 403, 'nor is a decision taken');

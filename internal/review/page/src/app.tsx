@@ -37,8 +37,8 @@ async function pass(): Promise<void> {
 // decides offers to report a decision to the agent, since the agent's turn may be over.
 function decides(): void {
   const { act } = host.source
-  host.source.act = async (workspace, name, input) => {
-    const done = await act(workspace, name, input)
+  host.source.act = async (workspace, log, name, input) => {
+    const done = await act(workspace, log, name, input)
     if (host.tells() && ['approve', 'return', 'reject', 'regenerate', 'answer'].includes(name)) passed.value = 'offered'
     return done
   }

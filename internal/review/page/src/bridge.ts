@@ -125,7 +125,7 @@ export function connect(own: Window, parent: Window): Host {
       return Array.isArray(fields(log)['lines']) ? log as Log : { lines: [] }
     },
     tail: async (_, step) => view?.run?.steps.find(s => s.step === step)?.tail ?? '',
-    act: async (_, act: string, input: Input): Promise<Done> => {
+    act: async (_, _log, act: string, input: Input): Promise<Done> => {
       if (!nonce) throw new Fault(403, 'forbidden', view?.can.why ?? 'You cannot decide here.')
       const result = await call('review_act', { nonce, act, input })
       return { message: contentOf(result), revision: view?.revision ?? 0 }

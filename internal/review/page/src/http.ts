@@ -85,7 +85,7 @@ export function httpSource(): Source {
     former: (id, plan) => call<Former>(`/api/plan?${in_(id)}${of(plan)}`),
     log: (id, before, plan) => call<Log>(`/api/log?${in_(id)}${of(plan)}${before ? '&before=' + before : ''}`),
     tail: async (id, step) => (await call<{ text: string }>(`/api/tail?${in_(id)}&step=${step}`)).text,
-    act: (id, act: string, input: Input) => call<Done>('/api/act', { workspace: id, act, input }),
+    act: (id, log, act: string, input: Input) => call<Done>('/api/act', { workspace: id, log, act, input }),
     requestCode: async id => { await call('/api/code', { workspace: id }) },
     unlock: async code => {
       unlockProof = (await call<{ unlock: string }>('/api/unlock', { code })).unlock

@@ -12,7 +12,7 @@ export interface Source {
   former?(workspace: string, plan: string): Promise<Former>
   log(workspace: string, before?: number, former?: string): Promise<Log>
   tail(workspace: string, step: number): Promise<string>
-  act(workspace: string, act: string, input: Input): Promise<Done>
+  act(workspace: string, log: string, act: string, input: Input): Promise<Done> // log: of the view that the user sees
   requestCode(workspace: string): Promise<void>
   unlock(code: string): Promise<void>
   unlocked(): boolean

@@ -306,7 +306,7 @@ export async function perform(name: string, input: Input): Promise<Done | undefi
   try {
     if (view.value?.can.code && !from.unlocked() && !await unlock()) return undefined
     const of = view.value?.plan?.id, about = of && ofPlan.includes(name) ? { plan: of, ...input } : input
-    const done = await unlocked(from, () => from.act(id, name, about))
+    const done = await unlocked(from, () => from.act(id, view.value?.log ?? '', name, about))
     if (done) told.value = done.message
     if (done && decides.has(name)) looked.delete(id)
     if (done && own) {

@@ -310,6 +310,7 @@ export interface Can {
 
 export interface View {
   workspace: Place;
+  log: string;
   revision: number;
   updated_at?: string;
   now: string;

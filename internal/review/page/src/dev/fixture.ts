@@ -68,7 +68,7 @@ function submitted(): View {
     { id: 'c4', text: 'Do not rewrite the storage layer for this.', by: 'Ada', at: ago(50), title: 'Rewrite the storage layer', met: 'gone' },
   ]
   return {
-    workspace, revision: 118, updated_at: ago(4), now: new Date().toISOString(), phase: 'submitted', headline: 'A plan of 12 steps waits for your decision.',
+    workspace, log: 'log', revision: 118, updated_at: ago(4), now: new Date().toISOString(), phase: 'submitted', headline: 'A plan of 12 steps waits for your decision.',
     can: { decide: true, code: true }, run: undefined,
     waiting: waitingFor(workspace, [
       { kind: 'question', id: 'q1', title: 'May the backfill pause writes to uploads for up to 2 s per batch?', by: 'claude-code', at: ago(3) },
@@ -119,7 +119,7 @@ function running(): View {
     ...(i === 5 ? { ask: { kind: 'approval', text: 'make step-6 writes to production. Run it?', digest: 'd6d6d6', short: 'd6d6', args: '{\n  "command": "make step-6"\n}', choices: ['approve', 'deny', 'skip'], at: ago(6) } } as Partial<Step> : {}),
   }))
   return {
-    workspace, revision: 40, updated_at: ago(1), now: new Date().toISOString(), phase: 'inactive', headline: 'Step 4 is running.', can: { decide: true },
+    workspace, log: 'log', revision: 40, updated_at: ago(1), now: new Date().toISOString(), phase: 'inactive', headline: 'Step 4 is running.', can: { decide: true },
     waiting: waitingFor(workspace, [
       { kind: 'blocker', id: 'disk', title: 'metrics-2 has 4 % of its disk left', by: 'ci', at: ago(2) },
       { kind: 'step', id: 'S006', step: 6, title: 'Point the writers at it', by: 'planloop', at: ago(6) }]),
@@ -135,7 +135,7 @@ function running(): View {
 function large(): View {
   const verbs = ['Describe', 'Test', 'Rename', 'Split', 'Measure', 'Document', 'Retire', 'Port']
   return {
-    workspace: { id: 'ws-large', name: 'monorepo', path: '/home/ada/src/monorepo' }, revision: 900, updated_at: ago(300), now: new Date().toISOString(),
+    workspace: { id: 'ws-large', name: 'monorepo', path: '/home/ada/src/monorepo' }, log: 'log', revision: 900, updated_at: ago(300), now: new Date().toISOString(),
     phase: 'inactive', headline: '120 of 500 steps are done.', situation: [], can: { decide: false, why: 'this page was started without a terminal: it shows and does not decide' },
     waiting: [], questions: [], comments: [], signals: [], agents: [], plans: [],
     plan: plan('p3', 'Port five hundred packages to the new build', Array.from({ length: 500 }, (_, i) => step(i + 1, `${verbs[i % 8]} package ${i + 1} and everything that imports it`, {
@@ -146,7 +146,7 @@ function large(): View {
 
 function empty(): View {
   return {
-    workspace: { id: 'ws-empty', name: 'notes', path: '/home/ada/notes' }, revision: 0, now: new Date().toISOString(), phase: 'inactive',
+    workspace: { id: 'ws-empty', name: 'notes', path: '/home/ada/notes' }, log: 'log', revision: 0, now: new Date().toISOString(), phase: 'inactive',
     headline: 'The workspace has no plan.', situation: [], can: { decide: true }, waiting: [], questions: [], comments: [], signals: [], agents: [], plans: [],
   }
 }
@@ -191,7 +191,7 @@ export function fixtureSource(): Source {
       lines: Array.from({ length: 30 }, (_, i) => ({ revision: 118 - i, at: ago(4 + i * 3), who: i % 3 ? 'claude-code' : 'Ada', kind: i % 3 ? 'agent' : 'person', text: i % 3 ? `marked step ${i + 1} as done` : 'commented on step 2' })),
     }),
     tail: async () => 'replaying shard 3\n  18,211 of 40,002\n',
-    act: async (id, act, input) => {
+    act: async (id, _log, act, input) => {
       const v = all[id]!, p = v.draft?.plan ?? v.plan
       await new Promise(done => setTimeout(done, 150))
       if (String(input.comment).includes('conflict')) throw new Fault(409, 'conflict', 'Grace approved this plan 12 s ago, on a terminal.', 'Look at what it says now.')
