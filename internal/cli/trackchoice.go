@@ -184,6 +184,9 @@ func (a *app) closeTrack(cmd *cobra.Command, args []string) error {
 		_, err = confirmed(ctx, a, func(c verbs.Caller) (verbs.ClearPlanReply, error) {
 			return ws.verbs.ClearPlan(ctx, c, verbs.ClearPlan{})
 		})
+		if err == nil {
+			state, err = ws.verbs.State(ctx) // clearing may have ended planning mode
+		}
 	}
 	if err != nil {
 		return err
