@@ -73,18 +73,17 @@ func (a *app) chooseTrack(cmd *cobra.Command, args []string) error {
 	if need == newPlan {
 		return nil
 	}
-	listed, err := a.openOverviews(cmd.Context(), place)
-	if err != nil {
-		return err
-	}
-	open, err := a.summarize(cmd.Context(), slices.DeleteFunc(listed, trackOverview.isIdle))
+	open := a.summarize(cmd.Context(), slices.DeleteFunc(a.openOverviews(cmd.Context(), place), trackOverview.isIdle))
+	open = slices.DeleteFunc(open, func(t trackSummary) bool { // the commands of anyTrack list these themselves
+		return t.fault != nil && (need == anyTrack || a.isUnreadable(t.trackOverview))
+	})
 	choice := open
 	if need == waitingTrack && len(open) > 1 {
 		choice = slices.DeleteFunc(slices.Clone(open), func(t trackSummary) bool { return t.waiting == 0 })
 	}
 	switch {
-	case err != nil || len(open) == 0 || need == anyTrack && len(open) > 1:
-		return err
+	case len(open) == 0 || need == anyTrack && len(open) > 1:
+		return nil
 	case len(choice) == 1:
 		a.flags.track = choice[0].place.Track
 		return nil
@@ -126,13 +125,13 @@ func (a *app) ownerOf(ctx context.Context, place workspace.Workspace, id string)
 		if overviewOf(track).lastActivity.IsZero() {
 			continue // no log
 		}
-		ws, err := a.openTrack(ctx, track)
+		ws, state, err := a.readTrack(ctx, track)
 		if err != nil {
-			return "", err
+			a.warn(err.Error())
+			continue
 		}
-		state, err := ws.verbs.State(ctx)
-		if err = cmp.Or(err, ws.release()); err != nil {
-			return "", fmt.Errorf("track %s: %w", track.TrackName(), err)
+		if err := ws.release(); err != nil {
+			return "", err
 		}
 		if _, err := formerID(state, id); err == nil {
 			return track.Track, nil
