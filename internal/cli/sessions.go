@@ -71,8 +71,8 @@ func (t tracks) Open(ctx context.Context) ([]verbs.TrackView, error) {
 
 func (t tracks) Join(ctx context.Context, name string, create bool) (*verbs.Service, error) {
 	place := t.place.On(name)
-	if err := workspace.CheckTrackName("track", name); err != nil {
-		return nil, err
+	if invalid, is := errors.AsType[*workspace.ConfigError](workspace.CheckTrackName("track", name)); is {
+		return nil, plan.Refuse(plan.InvalidInput, "/track", plan.Quote(name)+" is not a track's name", invalid.Want)
 	}
 	if !trackExists(place) {
 		if !create {

@@ -50,9 +50,24 @@ func trackNeedOf(command string) trackNeed {
 	return wholeWorkspace
 }
 
+// noTrack refuses a track that does not exist, and names some that do.
+func noTrack(place workspace.Workspace) error {
+	var others []trackOverview
+	for _, other := range place.Tracks() {
+		others = append(others, trackOverview{place: other})
+	}
+	return plan.Refuse(plan.NotFound, "", "track "+plan.Quote(place.Track)+" does not exist", "use one of: "+boundedList(others))
+}
+
 // chooseTrack puts a person's command on a track: the one that the person switched to, else by the command's need. Agents have their own.
 func (a *app) chooseTrack(cmd *cobra.Command, args []string) error {
 	need := trackNeedOf(commandName(cmd))
+	mayBegin := need <= newPlan || slices.Contains([]string{"plan", "plan start", "submit", "update"}, commandName(cmd))
+	if a.namesTrack() && !mayBegin && !a.flags.ephemeral {
+		if place, err := a.findWorkspace(); err == nil && !trackExists(place) {
+			return noTrack(place)
+		}
+	}
 	if need == wholeWorkspace || a.namesTrack() || a.flags.ephemeral || cmd.Flags().Changed(allTracks) {
 		return nil
 	}
@@ -147,7 +162,7 @@ func (a *app) trackNamed(ctx context.Context, name string) (*openWorkspace, erro
 		return nil, err
 	}
 	if name == "" || !trackExists(place.On(name)) {
-		return nil, plan.Refuse(plan.NotFound, "", "track "+plan.Quote(name)+" does not exist", "list the tracks with `planloop plan list`")
+		return nil, noTrack(place.On(name))
 	}
 	return a.openTrack(ctx, place.On(name))
 }
