@@ -37,14 +37,13 @@ func (a *app) purge(ctx context.Context, all bool) error {
 	if err != nil {
 		return err
 	}
-	histories, err := a.histories(ctx, ws.place, all)
-	if len(histories) == 0 && errors.Is(err, session.ErrDeleted) {
+	histories, unread := a.histories(ctx, ws.place, all)
+	if len(histories) == 0 && errors.Is(unread, session.ErrDeleted) {
 		return errors.Join(ws.place.Mark(false), a.print([]byte("Planning mode is off. The history was deleted before.\n")))
 	}
-	if err != nil && (!all || len(histories) == 0) {
-		return err
+	if unread != nil && (!all || len(histories) == 0) {
+		return unread
 	}
-	unread := err
 	if len(histories) == 0 {
 		return a.print([]byte("This workspace has no history.\n"))
 	}
