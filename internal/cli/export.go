@@ -20,6 +20,7 @@ import (
 type exportOptions struct {
 	format, plan, file, dir string
 	draft                   bool
+	folder                  *os.Root // of file, for --all: no link leads out of it
 }
 
 func newExportCommand(a *app) *cobra.Command {
@@ -112,7 +113,7 @@ func (a *app) export(ctx context.Context, o exportOptions) error {
 		}
 		return a.print(text)
 	}
-	if err := writeFile(o.file, text); err != nil {
+	if err := o.write(text); err != nil {
 		return err
 	}
 	reply.File = o.file
@@ -130,6 +131,15 @@ func (a *app) exportAll(ctx context.Context, o exportOptions) error {
 		return usageError{errors.New("--all writes several files; give their folder with --output, and leave out --dir, --plan " +
 			"and --draft")}
 	}
+	format := formatOf(o.format, "")
+	if err := plan.OneOf("--format", format); err != nil {
+		return err
+	}
+	if format.Extension() == "" {
+		return usageError{fmt.Errorf("--all names files by their format, and %s has no extension of its own; export one track with --track",
+			format)}
+	}
+	o.format = string(format)
 	ws, err := a.open(ctx, nil)
 	if err != nil {
 		return err
@@ -140,19 +150,37 @@ func (a *app) exportAll(ctx context.Context, o exportOptions) error {
 	if err := os.MkdirAll(o.file, 0o755); err != nil {
 		return err
 	}
-	for _, track := range ws.place.Tracks() {
-		inner, each := a.within(track), o
-		each.format = string(formatOf(o.format, ""))
-		each.file = filepath.Join(o.file, track.TrackName()+exchange.Named(each.format).Extension())
-		err := inner.export(ctx, each)
-		if refused, is := errors.AsType[*plan.ValidationError](err); is && refused.Kind == plan.NotFound {
-			err = nil // no plan
-		}
-		if err := cmp.Or(err, inner.close()); err != nil {
-			return err
-		}
+	if o.folder, err = os.OpenRoot(o.file); err != nil {
+		return err
 	}
-	return nil
+	defer o.folder.Close()
+	var failed error
+	for _, track := range ws.place.Tracks() {
+		opened, state, err := a.readTrack(ctx, track)
+		if err == nil {
+			err = opened.release()
+		}
+		if err != nil || state.Plan == nil {
+			failed = errors.Join(failed, err)
+			continue
+		}
+		inner, each := a.within(track), o
+		each.file = filepath.Join(o.file, track.TrackName()+format.Extension())
+		failed = errors.Join(failed, inner.export(ctx, each), inner.close())
+	}
+	return failed
+}
+
+func (o exportOptions) write(text []byte) error {
+	if o.folder == nil {
+		return writeFile(o.file, text)
+	}
+	name := filepath.Base(o.file)
+	info, err := replaceable(o.folder, name)
+	if err != nil {
+		return fmt.Errorf("%s: %w", safetext.EscapeLine(o.file), err)
+	}
+	return safefile.Write(o.folder, name, text, safefile.Options{Like: info})
 }
 
 func formatOf(name, file string) exchange.Format {

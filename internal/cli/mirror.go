@@ -175,14 +175,10 @@ func (m *mirror) replace(text []byte, isPlan bool, confirm func() error) error {
 
 // current returns the present file, nil if it is missing, and whether it has the text. It refuses what planloop may not replace.
 func (m *mirror) current(root *os.Root, text []byte) (info fs.FileInfo, isSame bool, err error) {
-	info, err = root.Lstat(m.file)
+	info, err = replaceable(root, m.file)
 	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return nil, false, nil
-	case err != nil:
+	case info == nil || err != nil:
 		return nil, false, err
-	case !info.Mode().IsRegular():
-		return nil, false, errors.New("it is not a regular file; remove it, or set mirror to another name")
 	case info.Mode().Perm()&0o222 == 0:
 		return nil, false, errors.New("it is read-only; make it writable, or set mirror to none")
 	}
@@ -196,4 +192,16 @@ func (m *mirror) current(root *os.Root, text []byte) (info fs.FileInfo, isSame b
 		err = fmt.Errorf("it does not begin with %s; move it, or set mirror to another name", plan.QuoteWhole(mirrorMark))
 	}
 	return info, bytes.Equal(present, text), err
+}
+
+// replaceable returns a file that planloop may replace, nil if it is missing. It refuses a link, which may be another's.
+func replaceable(root *os.Root, name string) (fs.FileInfo, error) {
+	info, err := root.Lstat(name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, nil
+	case err == nil && !info.Mode().IsRegular():
+		return nil, errors.New("it is not a regular file; remove it, or choose another name")
+	}
+	return info, err
 }

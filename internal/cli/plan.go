@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -164,7 +163,7 @@ func (a *app) listPlans(cmd *cobra.Command, _ []string) error {
 	if rows := terminal.PlanRows(state); len(rows) > 0 {
 		lines = a.screen().PlanTable(rows)
 	}
-	others, err := a.otherTracks(cmd.Context(), ws.place)
+	others := a.otherTracks(cmd.Context(), ws.place)
 	for _, other := range others {
 		lines = append(lines, a.screen().Hang("Other track ", a.screen().Plain, safetext.EscapeLine(other.line()))...)
 	}
@@ -172,7 +171,7 @@ func (a *app) listPlans(cmd *cobra.Command, _ []string) error {
 		text := boundedList(closed) + "; planloop --track NAME plan list"
 		lines = append(lines, a.screen().Hang("Closed tracks: ", a.screen().Plain, text)...)
 	}
-	return cmp.Or(a.printLines(lines), err)
+	return a.printLines(lines)
 }
 
 func newPlanRestoreCommand(a *app) *cobra.Command {

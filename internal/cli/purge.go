@@ -37,12 +37,12 @@ func (a *app) purge(ctx context.Context, all bool) error {
 	if err != nil {
 		return err
 	}
-	histories, err := a.histories(ctx, ws.place, all)
-	if errors.Is(err, session.ErrDeleted) {
+	histories, unread := a.histories(ctx, ws.place, all)
+	if len(histories) == 0 && errors.Is(unread, session.ErrDeleted) {
 		return errors.Join(ws.place.Mark(false), a.print([]byte("Planning mode is off. The history was deleted before.\n")))
 	}
-	if err != nil {
-		return err
+	if unread != nil && (!all || len(histories) == 0) {
+		return unread
 	}
 	if len(histories) == 0 {
 		return a.print([]byte("This workspace has no history.\n"))
@@ -77,6 +77,9 @@ func (a *app) purge(ctx context.Context, all bool) error {
 	if of := histories[0].ws.place; ws.place.HasTracks() && !all {
 		return a.print([]byte("All plans of track " + of.TrackName() + " are deleted.\n"))
 	}
+	if unread != nil {
+		return unread
+	}
 	return a.print([]byte("All plans of this workspace are deleted.\n"))
 }
 
@@ -86,29 +89,24 @@ type trackHistory struct {
 	state plan.State
 }
 
-// histories returns the tracks with a history: that of the opened one if the user named it, else of all.
+// histories returns the tracks with a history: that of the opened one if the user named it, else of all. The error is about the
+// tracks that cannot be read.
 func (a *app) histories(ctx context.Context, opened workspace.Workspace, all bool) (found []trackHistory, err error) {
 	places := []workspace.Workspace{opened}
 	if !a.flags.ephemeral && (all || !a.namesTrack()) {
 		places = opened.Tracks()
 	}
 	for _, place := range places {
-		ws, err := a.openTrack(ctx, place)
-		if err != nil {
-			return nil, err
+		ws, state, failed := a.readTrack(ctx, place)
+		if failed == nil {
+			failed = ws.release()
 		}
-		state, err := ws.verbs.State(ctx)
-		if err != nil {
-			return nil, err
-		}
-		if err := ws.release(); err != nil {
-			return nil, err
-		}
+		err = errors.Join(err, failed)
 		if state.Revision > 1 || state.Revision == 1 && place.Track == "" { // else empty or purged
 			found = append(found, trackHistory{ws, state})
 		}
 	}
-	return found, nil
+	return found, err
 }
 
 func describeHistories(histories []trackHistory, between string) string {

@@ -59,25 +59,26 @@ func (t tracks) HasChosen(c verbs.Caller) bool {
 }
 
 func (t tracks) Open(ctx context.Context) ([]verbs.TrackView, error) {
-	listed, err := t.app.openOverviews(ctx, t.place)
-	open := make([]verbs.TrackView, 0, len(listed))
-	for _, one := range listed {
-		ws, failed := t.app.openTrack(ctx, one.place)
-		if failed == nil {
-			var view verbs.TrackView
-			view, failed = ws.verbs.TrackView(ctx)
-			view.IsIdle = one.isIdle()
-			open = append(open, view)
+	open := []verbs.TrackView{}
+	for _, one := range t.app.openOverviews(ctx, t.place) {
+		view := verbs.TrackView{}
+		ws, err := t.app.openTrack(ctx, one.place)
+		if err == nil {
+			view, err = ws.verbs.TrackView(ctx)
 		}
-		err = errors.Join(err, failed)
+		if err != nil {
+			view = verbs.TrackView{Name: one.place.TrackName(), Problem: unreadable(one.place, err).Error()}
+		}
+		view.IsIdle = one.isIdle()
+		open = append(open, view)
 	}
-	return open, err
+	return open, nil
 }
 
 func (t tracks) Join(ctx context.Context, name string, create bool) (*verbs.Service, func(), error) {
 	place := t.place.On(name)
-	if err := workspace.CheckTrackName("track", name); err != nil {
-		return nil, nil, err
+	if invalid, is := errors.AsType[*workspace.ConfigError](workspace.CheckTrackName("track", name)); is {
+		return nil, nil, plan.Refuse(plan.InvalidInput, "/track", plan.Quote(name)+" is not a track's name", invalid.Want)
 	}
 	switch exists := trackExists(place); {
 	case exists:
@@ -206,7 +207,13 @@ func (a *app) trackFor(ctx context.Context, place workspace.Workspace, seen *pre
 	if bound := seen.Bound(session).Track; bound != "" && trackExists(place.On(bound)) {
 		return place.On(bound), nil
 	}
-	return a.onlyOpenTrack(ctx, place)
+	only := a.onlyOpenTrack(ctx, place)
+	if a.serving && only.Track != "" {
+		if _, _, err := a.readTrack(ctx, only); err != nil {
+			only = place.On(workspace.MainTrack) // where a new plan can begin
+		}
+	}
+	return only, nil
 }
 
 // onOwnTrack returns the workspace on the track of the agent behind this command or hook call, if the user named
@@ -263,14 +270,14 @@ func (a *app) onSignalTrack(ctx context.Context, task string) error {
 	if task == "" {
 		return nil
 	}
-	open, err := a.openOverviews(ctx, place)
+	open := slices.DeleteFunc(a.openOverviews(ctx, place), a.isUnreadable)
 	if len(open) > 1 {
 		return usageError{fmt.Errorf("task %s exists on each of %d tracks; name one with --track: %s", task, len(open), boundedList(open))}
 	}
 	if len(open) == 1 {
 		a.flags.track = open[0].place.TrackName()
 	}
-	return err
+	return nil
 }
 
 // sessionIn identifies the session that runs this command: the one that a hook reports, that of the server beside this shell, the one

@@ -112,11 +112,7 @@ func (a *app) statusForPerson(ctx context.Context, reply verbs.StatusReply) erro
 		}
 		tell("Progress: ", progress)
 	}
-	others, err := a.otherTracks(ctx, ws.place)
-	if err != nil {
-		return err
-	}
-	for _, other := range others {
+	for _, other := range a.otherTracks(ctx, ws.place) {
 		tell("Other track ", other.line())
 	}
 	for _, shared := range reply.Shared {

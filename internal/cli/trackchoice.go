@@ -50,9 +50,24 @@ func trackNeedOf(command string) trackNeed {
 	return wholeWorkspace
 }
 
+// noTrack refuses a track that does not exist, and names some that do.
+func noTrack(place workspace.Workspace) error {
+	var others []trackOverview
+	for _, other := range place.Tracks() {
+		others = append(others, trackOverview{place: other})
+	}
+	return plan.Refuse(plan.NotFound, "", "track "+plan.Quote(place.Track)+" does not exist", "use one of: "+boundedList(others))
+}
+
 // chooseTrack puts a person's command on a track: the one that the person switched to, else by the command's need. Agents have their own.
 func (a *app) chooseTrack(cmd *cobra.Command, args []string) error {
 	need := trackNeedOf(commandName(cmd))
+	mayBegin := need <= newPlan || slices.Contains([]string{"plan", "plan start", "submit", "update"}, commandName(cmd))
+	if a.namesTrack() && !mayBegin && !a.flags.ephemeral {
+		if place, err := a.findWorkspace(); err == nil && !trackExists(place) {
+			return noTrack(place)
+		}
+	}
 	if need == wholeWorkspace || a.namesTrack() || a.flags.ephemeral || cmd.Flags().Changed(allTracks) {
 		return nil
 	}
@@ -73,18 +88,17 @@ func (a *app) chooseTrack(cmd *cobra.Command, args []string) error {
 	if need == newPlan {
 		return nil
 	}
-	listed, err := a.openOverviews(cmd.Context(), place)
-	if err != nil {
-		return err
-	}
-	open, err := a.summarize(cmd.Context(), slices.DeleteFunc(listed, trackOverview.isIdle))
+	open := a.summarize(cmd.Context(), slices.DeleteFunc(a.openOverviews(cmd.Context(), place), trackOverview.isIdle))
+	open = slices.DeleteFunc(open, func(t trackSummary) bool { // the commands of anyTrack list these themselves
+		return t.fault != nil && (need == anyTrack || a.isUnreadable(t.trackOverview))
+	})
 	choice := open
 	if need == waitingTrack && len(open) > 1 {
 		choice = slices.DeleteFunc(slices.Clone(open), func(t trackSummary) bool { return t.waiting == 0 })
 	}
 	switch {
-	case err != nil || len(open) == 0 || need == anyTrack && len(open) > 1:
-		return err
+	case len(open) == 0 || need == anyTrack && len(open) > 1:
+		return nil
 	case len(choice) == 1:
 		a.flags.track = choice[0].place.Track
 		return nil
@@ -126,13 +140,13 @@ func (a *app) ownerOf(ctx context.Context, place workspace.Workspace, id string)
 		if overviewOf(track).lastActivity.IsZero() {
 			continue // no log
 		}
-		ws, err := a.openTrack(ctx, track)
+		ws, state, err := a.readTrack(ctx, track)
 		if err != nil {
-			return "", err
+			a.warn(err.Error())
+			continue
 		}
-		state, err := ws.verbs.State(ctx)
-		if err = cmp.Or(err, ws.release()); err != nil {
-			return "", fmt.Errorf("track %s: %w", track.TrackName(), err)
+		if err := ws.release(); err != nil {
+			return "", err
 		}
 		if _, err := formerID(state, id); err == nil {
 			return track.Track, nil
@@ -148,7 +162,7 @@ func (a *app) trackNamed(ctx context.Context, name string) (*openWorkspace, erro
 		return nil, err
 	}
 	if name == "" || !trackExists(place.On(name)) {
-		return nil, plan.Refuse(plan.NotFound, "", "track "+plan.Quote(name)+" does not exist", "list the tracks with `planloop plan list`")
+		return nil, noTrack(place.On(name))
 	}
 	return a.openTrack(ctx, place.On(name))
 }

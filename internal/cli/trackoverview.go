@@ -2,13 +2,16 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/planloop/planloop/internal/presence"
+	"github.com/planloop/planloop/internal/safefile"
 	"github.com/planloop/planloop/internal/store/sqlite"
 	"github.com/planloop/planloop/internal/workspace"
 	"github.com/planloop/planloop/plan"
@@ -26,6 +29,7 @@ type trackOverview struct {
 	isOpen       bool      // an unfinished plan, a draft or planning mode; see plan.State
 	known        bool      // isOpen is known
 	lastActivity time.Time // the last change or sign of life
+	fault        error     // the track may be open, and cannot be read
 }
 
 func overviewOf(place workspace.Workspace) trackOverview {
@@ -33,18 +37,25 @@ func overviewOf(place workspace.Workspace) trackOverview {
 	if seen := presence.LastLife(place.StateDir); seen.After(last) {
 		last = seen
 	}
-	return trackOverview{place, isOpen, known, last}
+	return trackOverview{place, isOpen, known, last, nil}
 }
 
 // isIdle reports whether the track had no sign of life for a week.
-func (t trackOverview) isIdle() bool { return time.Since(t.lastActivity) > idleAfter }
+func (t trackOverview) isIdle() bool { return t.fault == nil && time.Since(t.lastActivity) > idleAfter }
+
+// isUnreadable reports whether the track cannot be read, and warns the user if so.
+func (a *app) isUnreadable(t trackOverview) bool {
+	if t.fault != nil {
+		a.warn(t.fault.Error())
+	}
+	return t.fault != nil
+}
 
 // refuseMoreTracks refuses another track while too many are in use.
 func (a *app) refuseMoreTracks(ctx context.Context, place workspace.Workspace) error {
-	open, err := a.openOverviews(ctx, place)
-	used := slices.DeleteFunc(open, func(t trackOverview) bool { return t.place.Track == "" || t.isIdle() })
-	if err != nil || len(used) < maxOpenTracks {
-		return err
+	used := slices.DeleteFunc(a.openOverviews(ctx, place), func(t trackOverview) bool { return t.place.Track == "" || t.isIdle() })
+	if len(used) < maxOpenTracks {
+		return nil
 	}
 	return plan.Refuse(plan.Conflict, "", "no further track can begin: "+strconv.Itoa(len(used))+" are open ("+boundedList(used)+")",
 		"ask the user to close unused tracks: planloop plan close NAME")
@@ -79,50 +90,57 @@ func (a *app) closedTracks(opened workspace.Workspace, open []trackSummary) (clo
 	return closed
 }
 
-// openOverviews returns the open tracks of a workspace: those in use with main first, then the idle ones.
-func (a *app) openOverviews(ctx context.Context, place workspace.Workspace) (open []trackOverview, err error) {
+// openOverviews returns the open tracks of a workspace, and those that cannot be read: those in use with main first, then the idle ones.
+func (a *app) openOverviews(ctx context.Context, place workspace.Workspace) (open []trackOverview) {
 	for _, one := range place.OpenTracks() {
-		track, err := a.readOverview(ctx, one)
-		if err != nil {
-			return nil, err
-		}
-		if track.isOpen {
+		if track := a.readOverview(ctx, one); track.isOpen || track.fault != nil {
 			open = append(open, track)
 		}
 	}
 	inUse := slices.DeleteFunc(slices.Clone(open), trackOverview.isIdle)
-	return append(inUse, slices.DeleteFunc(open, func(t trackOverview) bool { return !t.isIdle() })...), nil
+	return append(inUse, slices.DeleteFunc(open, func(t trackOverview) bool { return !t.isIdle() })...)
 }
 
 // readOverview opens the log of a track only if nothing else says whether it is open.
-func (a *app) readOverview(ctx context.Context, place workspace.Workspace) (trackOverview, error) {
+func (a *app) readOverview(ctx context.Context, place workspace.Workspace) trackOverview {
 	track := overviewOf(place)
-	if track.known {
-		return track, nil
+	if err := safefile.CheckFolder(place.StateDir); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		track.isOpen, track.fault = false, unreadable(place, err)
+	} else if !track.known {
+		_, state, err := a.readTrack(ctx, place)
+		track.isOpen, track.fault = state.IsOpen(), err
 	}
-	ws, err := a.openTrack(ctx, place)
-	if err != nil {
-		return track, err
+	return track
+}
+
+// readTrack opens a track and reads its state. The error names the track.
+func (a *app) readTrack(ctx context.Context, place workspace.Workspace) (ws *openWorkspace, state plan.State, err error) {
+	if ws, err = a.openTrack(ctx, place); err == nil {
+		state, err = ws.verbs.State(ctx)
 	}
-	state, err := ws.verbs.State(ctx)
-	track.isOpen = state.IsOpen()
-	return track, err
+	return ws, state, unreadable(place, err)
+}
+
+// unreadable returns the error, if any, with the name of the track and the command that examines it.
+func unreadable(place workspace.Workspace, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("track %s cannot be read: %w; planloop doctor --track %s", place.TrackName(), err, place.TrackName())
 }
 
 // onlyOpenTrack returns the workspace on its only open track that is not idle, else on main.
-func (a *app) onlyOpenTrack(ctx context.Context, place workspace.Workspace) (workspace.Workspace, error) {
+func (a *app) onlyOpenTrack(ctx context.Context, place workspace.Workspace) workspace.Workspace {
 	only, found := place.On(workspace.MainTrack), false
 	for _, one := range place.OpenTracks() {
-		track, err := a.readOverview(ctx, one)
+		track := a.readOverview(ctx, one)
 		switch {
-		case err != nil:
-			return only, err
 		case !track.isOpen || track.isIdle():
 		case found: // there may be a hundred more
-			return place.On(workspace.MainTrack), nil
+			return place.On(workspace.MainTrack)
 		default:
 			only, found = one, true
 		}
 	}
-	return only, nil
+	return only
 }

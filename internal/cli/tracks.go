@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strings"
 
 	"github.com/planloop/planloop/internal/review"
 	"github.com/planloop/planloop/internal/safetext"
@@ -37,43 +38,32 @@ func trackExists(place workspace.Workspace) bool {
 
 // trackSummary is what a person needs to know about another track.
 type trackSummary struct {
-	place   workspace.Workspace
+	trackOverview
 	state   plan.State
 	waiting int // items for people
-	isIdle  bool
 }
 
 // otherTracks returns the open tracks of the workspace besides the opened one, main first.
-func (a *app) otherTracks(ctx context.Context, opened workspace.Workspace) ([]trackSummary, error) {
+func (a *app) otherTracks(ctx context.Context, opened workspace.Workspace) []trackSummary {
 	if a.flags.ephemeral {
-		return nil, nil
+		return nil
 	}
-	listed, err := a.openOverviews(ctx, opened)
-	if err != nil {
-		return nil, err
-	}
-	return a.summarize(ctx, slices.DeleteFunc(listed, func(t trackOverview) bool { return t.place.Track == opened.Track }))
+	open := a.openOverviews(ctx, opened)
+	return a.summarize(ctx, slices.DeleteFunc(open, func(t trackOverview) bool { return t.place.Track == opened.Track }))
 }
 
-// summarize opens the listed tracks.
-func (a *app) summarize(ctx context.Context, listed []trackOverview) (open []trackSummary, err error) {
+// summarize opens the listed tracks. The fault of one that cannot be read is set.
+func (a *app) summarize(ctx context.Context, listed []trackOverview) (open []trackSummary) {
 	for _, track := range listed {
-		ws, err := a.openTrack(ctx, track.place)
-		if err != nil {
-			return nil, err
+		ws, state, err := a.readTrack(ctx, track.place)
+		one := trackSummary{trackOverview: track, state: state}
+		if one.fault = err; err == nil {
+			waiting, err := review.WaitingIn(ctx, &review.Workspace{Place: placeOf(track.place), Service: ws.verbs})
+			one.waiting, one.fault = len(waiting), unreadable(track.place, err)
 		}
-		one := trackSummary{place: track.place, isIdle: track.isIdle()}
-		if one.state, err = ws.verbs.State(ctx); err != nil {
-			return nil, fmt.Errorf("track %s: %w", track.place.TrackName(), err)
-		}
-		waiting, err := review.WaitingIn(ctx, &review.Workspace{Place: placeOf(track.place), Service: ws.verbs})
-		if err != nil {
-			return nil, err
-		}
-		one.waiting = len(waiting)
 		open = append(open, one)
 	}
-	return open, nil
+	return open
 }
 
 // text describes the track: its plan, whose it is, and how far.
@@ -88,11 +78,14 @@ func (t trackSummary) text() string {
 
 // line describes the track to a person, with what waits and a command.
 func (t trackSummary) line() string {
+	if t.fault != nil {
+		return strings.TrimPrefix(t.fault.Error(), "track ")
+	}
 	text := t.text()
 	if t.waiting > 0 {
 		text += ", " + plan.Pluralize(t.waiting, "item") + " waiting for you"
 	}
-	if t.isIdle {
+	if t.isIdle() {
 		text += ", idle"
 	}
 	return text + ": planloop --track " + t.place.TrackName() + " status"

@@ -275,8 +275,8 @@ func ForFile(name string) Format {
 	return JSON
 }
 
-// Extension returns the extension of files in format f.
-func (f Format) Extension() string { return codecOf(f).suffix[0] }
+// Extension returns the extension of files in format f, "" if it has none of its own.
+func (f Format) Extension() string { return cmp.Or(codecOf(f).suffix...) }
 
 // IsJSON reports whether a text in format f is one JSON value.
 func (f Format) IsJSON() bool { return codecOf(f).isJSON }

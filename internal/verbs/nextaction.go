@@ -141,7 +141,7 @@ func (s *Service) NextAction(ctx context.Context, c Caller) (NextAction, error) 
 	if err != nil {
 		return NextAction{}, err
 	}
-	if open, err := s.choices(ctx, c); err != nil || len(open) > 0 {
+	if open, _, err := s.choices(ctx, c); err != nil || len(open) > 0 {
 		return chooseTrack(), err
 	}
 	return s.NextActionIn(state, c), nil

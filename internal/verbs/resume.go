@@ -84,7 +84,7 @@ func followingSteps(p *plan.Plan, current *plan.Step) []string {
 
 // Briefing returns the resume if there is work to continue, else "".
 func (s *Service) Briefing(ctx context.Context, state plan.State, c Caller) (string, error) {
-	if open, err := s.choices(ctx, c); err != nil || len(open) > 0 {
+	if open, _, err := s.choices(ctx, c); err != nil || len(open) > 0 {
 		return s.Resume(ctx, state, c)
 	}
 	switch s.view(state, c, Rules{}).nextAction().Reason {

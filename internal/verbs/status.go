@@ -161,7 +161,7 @@ func (s *Service) Status(ctx context.Context, c Caller, in Status) (StatusReply,
 func (s *Service) statusWithoutPlan(ctx context.Context, state plan.State, c Caller) (reply StatusReply, err error) {
 	reply = StatusReply{Revision: state.Revision, WorkspaceInfo: WorkspaceInfo{Workspace: s.opts.Workspace, Doubt: s.opts.Doubt},
 		brief: c.brief()}
-	if reply.Tracks, err = s.choices(ctx, c); err != nil {
+	if reply.Tracks, reply.Unreadable, err = s.choices(ctx, c); err != nil {
 		return reply, err
 	}
 	if len(reply.Tracks) > 0 {
@@ -183,20 +183,22 @@ func (s *Service) StatusIn(ctx context.Context, state plan.State, c Caller) (Sta
 }
 
 func (s *Service) status(ctx context.Context, state plan.State, c Caller, in Status, told plan.Revision) (StatusReply, error) {
-	if reply, err := s.statusWithoutPlan(ctx, state, c); err != nil || reply.Now.Reason != "" {
-		return reply, err
+	without, err := s.statusWithoutPlan(ctx, state, c)
+	if err != nil || without.Now.Reason != "" {
+		return without, err
 	}
 	rules := s.rules(state, c)
 	v := s.view(state, c, rules)
 	v.waited = in.Waited
 	next := v.nextAction()
 	reply := StatusReply{
-		Now:           StatusNow{Reason: next.Reason, AgentInstructions: agentInstructions(next, rules, c), Message: next.message},
-		Revision:      state.Revision,
-		Session:       sessionView(state, next),
-		WorkspaceInfo: WorkspaceInfo{s.opts.Workspace, s.opts.Doubt, s.besideOwner(c, state), nil, s.SharedFiles(ctx, state, c)},
-		Heartbeat:     next.heartbeat(state, c),
-		brief:         c.brief(),
+		Now:      StatusNow{Reason: next.Reason, AgentInstructions: agentInstructions(next, rules, c), Message: next.message},
+		Revision: state.Revision,
+		Session:  sessionView(state, next),
+		WorkspaceInfo: WorkspaceInfo{s.opts.Workspace, s.opts.Doubt, s.besideOwner(c, state), nil, s.SharedFiles(ctx, state, c),
+			without.Unreadable},
+		Heartbeat: next.heartbeat(state, c),
+		brief:     c.brief(),
 	}
 	if c.brief() {
 		reply.Workspace = ending(reply.Workspace, whereTokens)
@@ -545,6 +547,8 @@ type WorkspaceInfo struct {
 	Beside string   `json:"beside,omitempty" jsonschema:"-"`      // the owner of the plan, for a session on no track
 	Tracks []string `json:"open_tracks,omitempty" jsonschema:"-"` // for a session that must choose one
 	Shared []string `json:"shared_files,omitempty" jsonschema:"-"`
+
+	Unreadable []string `json:"unreadable_tracks,omitempty" jsonschema:"-"` // for a session on no track
 }
 
 // whereTokens is the token limit of the workspace's path for a model.
@@ -575,8 +579,8 @@ func (w WorkspaceInfo) lines() string {
 		text += "\nPlan on track " + safetext.EscapeLine(track)
 	}
 	text += prefixed("\n", safetext.EscapeLine(w.Beside))
-	for _, shared := range w.Shared {
-		text += "\nWarning: " + safetext.EscapeLine(shared)
+	for _, warning := range slices.Concat(w.Shared, w.Unreadable) {
+		text += "\nWarning: " + safetext.EscapeLine(warning)
 	}
 	return text
 }

@@ -42,7 +42,8 @@ type TrackView struct {
 	Goal     string `json:"goal"` // "" if it is not open
 	By       string `json:"by"`   // the opener
 	Progress string `json:"progress,omitempty"`
-	IsIdle   bool   `json:"idle,omitempty"` // without a sign of life for a week: no other session is led to it
+	IsIdle   bool   `json:"idle,omitempty"`    // without a sign of life for a week: no other session is led to it
+	Problem  string `json:"problem,omitempty"` // the reason why it cannot be read, with its name
 
 	plan *plan.Plan // the current one; may be nil
 }
@@ -172,23 +173,29 @@ func (s *Service) checkTrack(ctx context.Context, c Caller) error {
 	if err := checkHold(ctx, tracks, c, s.Track()); err != nil || c.begins != nothing {
 		return err
 	}
-	open, err := s.choices(ctx, c)
+	open, _, err := s.choices(ctx, c)
 	if err == nil && len(open) > 0 {
 		return plan.Refuse(plan.Conflict, "", "this session is on none of the open tracks", "choose one:\n"+strings.Join(open, "\n"))
 	}
 	return err
 }
 
-// choices returns the lines about the open tracks for a session that is on none of several.
-func (s *Service) choices(ctx context.Context, c Caller) (lines []string, err error) {
+// choices returns the lines about the open tracks for a session that is on none of several, and for one on none about those that cannot be
+// read.
+func (s *Service) choices(ctx context.Context, c Caller) (lines, problems []string, err error) {
 	tracks := s.tracksOf(c)
 	if tracks == nil || tracks.HasChosen(c) {
-		return nil, nil
+		return nil, nil, nil
 	}
 	open, err := tracks.Open(ctx)
-	open = slices.DeleteFunc(open, func(t TrackView) bool { return t.IsIdle })
+	open = slices.DeleteFunc(open, func(t TrackView) bool {
+		if t.Problem != "" && len(problems) < tracksShown {
+			problems = append(problems, t.Problem)
+		}
+		return t.IsIdle || t.Problem != ""
+	})
 	if len(open) < 2 {
-		return nil, err
+		return nil, problems, err
 	}
 	for _, t := range open[:min(len(open), tracksShown)] {
 		lines = append(lines, t.Name+": "+s.ownerAndPlan(t.By, t.Goal)+inBrackets(t.Progress)+
@@ -197,7 +204,7 @@ func (s *Service) choices(ctx context.Context, c Caller) (lines []string, err er
 	if more := len(open) - len(lines); more > 0 {
 		lines = append(lines, plan.Pluralize(more, "further track"))
 	}
-	return lines, err
+	return lines, problems, err
 }
 
 const (
