@@ -78,6 +78,11 @@ func (s State) WorkspaceSignals() []Signal {
 	return slices.DeleteFunc(slices.Clone(s.Signals), func(signal Signal) bool { return !signal.OfWorkspace })
 }
 
+// IsSame reports whether nothing has changed since other: neither the track, nor its phase, nor the workspace's signals.
+func (s State) IsSame(other State) bool {
+	return s.Revision == other.Revision && s.PhaseNow() == other.PhaseNow() && slices.Equal(s.WorkspaceSignals(), other.WorkspaceSignals())
+}
+
 // SignalStep returns the step of the current plan that a signal names, 0 if it names none or one of
 // another plan.
 func (s State) SignalStep(signal Signal) StepID {

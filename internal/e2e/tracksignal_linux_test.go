@@ -4,6 +4,7 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/planloop/planloop/internal/process/lineagetest"
 )
@@ -107,4 +108,58 @@ func TestAnAgentsShellRaisesNoSignalOfTheWorkspace(t *testing.T) {
 	p.must("--track", "main", "alert", "--id", "shell", "-m", "odd")
 	wantBlocked(t, main, "shell")
 	wantBlocked(t, docs, "")
+}
+
+// TestTracksHearOfTheWorkspacesSignals: a waiting status and a subscriber on another track than main do, and not of main's other changes.
+func TestTracksHearOfTheWorkspacesSignals(t *testing.T) {
+	t.Parallel()
+	const wait = 20 // seconds
+	_, ci, main, docs := besideTracks(t)
+	docs.do("planloop_status", arguments{})
+	if _, err := docs.request("resources/subscribe", arguments{"uri": "plan://status"}); err != nil {
+		t.Fatal(err)
+	}
+	awaits := func(change func()) (reply, time.Duration) {
+		t.Helper()
+		sent, err := docs.askTool("planloop_status", arguments{"wait": wait})
+		if err != nil {
+			t.Fatal(err)
+		}
+		change()
+		since := time.Now()
+		f, err := sent.wait()
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := f.asTool()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return got, time.Since(since)
+	}
+	got, took := awaits(func() { ci.must("alert", "--id", "tests", "-m", "CI red") })
+	if took > wait*time.Second/2 || !strings.Contains(got.text, "CI red") {
+		t.Errorf("%v: %s", took, got.text)
+	}
+	docs.next("notifications/resources/updated", "plan://status")
+	ci.must("alert", "--id", "tests", "--clear") // before the wait
+	if got, took = awaits(func() {}); took > wait*time.Second/2 || strings.Contains(got.text, "CI red") {
+		t.Errorf("%v: %s", took, got.text)
+	}
+	docs.next("notifications/resources/updated", "plan://status")
+	main.do("planning_add_step", arguments{"steps": []arguments{{"title": "More"}}})
+	main.do("planloop_alert", arguments{"id": "mine", "message": "my own problem"})
+	sent, err := docs.askTool("planloop_status", arguments{"wait": 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	begun := time.Now()
+	if _, err := sent.wait(); err != nil || time.Since(begun) < time.Second {
+		t.Errorf("woken by a change of main after %v: %v", time.Since(begun), err)
+	}
+	select {
+	case f := <-docs.messages:
+		t.Errorf("notified of a change of main: %s %s", f.Method, f.Params)
+	default:
+	}
 }
