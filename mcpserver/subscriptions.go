@@ -357,7 +357,7 @@ func dependsOnRules(uri string) bool { return uri == statusURI || uri == agentsU
 func (s *subscriptions) notify(before, after plan.State, former bool) {
 	if before.PhaseNow() != after.PhaseNow() {
 		s.notifyAll(mcp.MethodNotificationToolsListChanged, nil)
-	} else if before.Revision == after.Revision {
+	} else if after.IsSame(before) {
 		return
 	}
 	if former {

@@ -84,7 +84,7 @@ func attempts() map[string]attempt {
 	}
 	two := []plan.NewStep{titled("first"), wholeStep()}
 	report := plan.ReportStep{Step: 1, Note: "n", Output: "o", AffectedFiles: []string{"a"}, Evidence: wholeStep().Evidence}
-	raise := plan.RaiseSignal{ID: "tests", Level: plan.Blocker, Message: "red", Step: 1, Output: "o"}
+	raise := plan.RaiseSignal{ID: "tests", Level: plan.Blocker, Message: "red", Step: 1, Output: "o", Reach: plan.ReachTrack}
 	return map[string]attempt{
 		"SetUp": {ann, active, always(plan.SetUp{Outline: wholeOutline(), Steps: two, Import: plan.Import{
 			ID: "p-v2", Version: 2, PreviousPlanID: "p", Changes: "c", Discoveries: []string{"d"}, Replans: 1,

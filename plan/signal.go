@@ -21,8 +21,24 @@ type Signal struct {
 	RaisedAt  time.Time   `json:"raised_at"` // when it was opened, not when it was last updated
 	ClearedBy string      `json:"cleared_by,omitempty"`
 	ClearedAt time.Time   `json:"cleared_at,omitzero"`
+	Reach     Reach       `json:"reach,omitempty"` // empty in old logs
 
-	OfWorkspace bool `json:"-"` // it is a record of the track main, and every track reads it
+	OfWorkspace bool `json:"-"` // it is a record of the track main, read on another track
+}
+
+// Reach is what a signal of the track main concerns.
+type Reach string
+
+// The reaches.
+const (
+	ReachTrack     Reach = "track"
+	ReachWorkspace Reach = "workspace" // every track reads it
+)
+
+// concernsWorkspace reports whether every track reads a signal of the track main. Of old ones, whose reach is not recorded, those do that
+// name no step and were not raised over an agent's connection.
+func (s Signal) concernsWorkspace() bool {
+	return s.Reach == ReachWorkspace || s.Reach == "" && s.Step == 0 && !strings.Contains(s.RaisedBy, "#")
 }
 
 // Bounds on signals. The oldest cleared ones are dropped first; the log keeps all of them.
@@ -45,15 +61,26 @@ func (s State) openSignals() []Signal {
 	return slices.DeleteFunc(slices.Clone(s.Signals), func(signal Signal) bool { return !signal.Open })
 }
 
-// WithWorkspaceSignals returns s with the open signals of the track main, except those with the id of one of its own.
+// WithWorkspaceSignals returns s with the open signals of the track main that concern the workspace. An open signal of the same id in s
+// stays beside it, a cleared one is left out.
 func (s State) WithWorkspaceSignals(main State) State {
 	for _, signal := range main.openSignals() {
-		if _, own := s.Signal(signal.ID); !own {
+		if signal.concernsWorkspace() {
 			signal.OfWorkspace = true
-			s.Signals = append(slices.Clip(s.Signals), signal)
+			s.Signals = append(slices.DeleteFunc(slices.Clone(s.Signals), func(own Signal) bool { return own.ID == signal.ID && !own.Open }), signal)
 		}
 	}
 	return s
+}
+
+// WorkspaceSignals lists the signals that WithWorkspaceSignals has added.
+func (s State) WorkspaceSignals() []Signal {
+	return slices.DeleteFunc(slices.Clone(s.Signals), func(signal Signal) bool { return !signal.OfWorkspace })
+}
+
+// IsSame reports whether nothing has changed since other: neither the track, nor its phase, nor the workspace's signals.
+func (s State) IsSame(other State) bool {
+	return s.Revision == other.Revision && s.PhaseNow() == other.PhaseNow() && slices.Equal(s.WorkspaceSignals(), other.WorkspaceSignals())
 }
 
 // SignalStep returns the step of the current plan that a signal names, 0 if it names none or one of
@@ -82,6 +109,7 @@ type RaiseSignal struct {
 	Message string
 	Step    StepID // of the current plan; 0: none
 	Output  string
+	Reach   Reach // an agent's is always the track
 }
 
 func (a RaiseSignal) clean(c *cleaner) Action {
@@ -90,11 +118,18 @@ func (a RaiseSignal) clean(c *cleaner) Action {
 	a.Message = Mask(a.Message)
 	c.text(&a.Message, "message", Text{Max: MaxMessage, Multiline: true}, true)
 	c.report(&a.Output, "output")
+	if a.Reach != "" {
+		c.oneOf("reach", string(a.Reach), []string{string(ReachTrack), string(ReachWorkspace)})
+	}
 	return a
 }
 
 func (a RaiseSignal) decide(s State, f Facts) ([]Event, error) {
-	signal := Signal{ID: a.ID, Level: a.Level, Message: a.Message, Output: a.Output, Open: true, RaisedBy: f.Actor.Name, RaisedAt: f.Now}
+	signal := Signal{ID: a.ID, Level: a.Level, Message: a.Message, Output: a.Output, Open: true, RaisedBy: f.Actor.Name, RaisedAt: f.Now,
+		Reach: a.Reach}
+	if f.Actor.Kind == Agent && a.Reach == ReachWorkspace {
+		signal.Reach = ReachTrack
+	}
 	if a.Step != 0 {
 		p, err := currentPlan(s)
 		if err != nil {
@@ -108,6 +143,9 @@ func (a RaiseSignal) decide(s State, f Facts) ([]Event, error) {
 	former, known := s.Signal(a.ID)
 	if known && former.Open && !former.OfWorkspace {
 		signal.RaisedAt, signal.RaisedBy = former.RaisedAt, former.RaisedBy
+		if a.Reach != "" && former.concernsWorkspace() {
+			signal.Reach = ReachWorkspace
+		}
 		if signal == former {
 			return nil, nil
 		}

@@ -13,8 +13,9 @@ func newAlertCommand(a *app) *cobra.Command {
 	var id, message, task string
 	var level plan.SignalLevel
 	var clear bool
+	var reach plan.Reach
 	in := func(cmd *cobra.Command, _ []string) (verbs.Alert, error) {
-		in := verbs.Alert{ID: id, Level: &level, Message: message, Clear: clear}
+		in := verbs.Alert{ID: id, Level: &level, Message: message, Clear: clear, Reach: reach}
 		switch {
 		case !cmd.Flags().Changed("id"):
 			return in, missing(cmd, "--id ID")
@@ -29,7 +30,8 @@ func newAlertCommand(a *app) *cobra.Command {
 		return in, err
 	}
 	cmd := newCommand("alert", "--id ID", noArguments, func(cmd *cobra.Command, args []string) error {
-		if err := a.onSignalTrack(cmd.Context(), task); err != nil {
+		var err error
+		if reach, err = a.onSignalTrack(cmd.Context(), task); err != nil {
 			return err
 		}
 		reply, err := callVerb(cmd, args, a, (*verbs.Service).Alert, in)

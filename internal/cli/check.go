@@ -48,7 +48,8 @@ func (a *app) check(cmd *cobra.Command, run checkRun, task string) error {
 	if run.Signal == "" && task == "" {
 		return missing(cmd, "--id ID or --task TASK")
 	}
-	if err := a.onSignalTrack(cmd.Context(), task); err != nil {
+	var err error
+	if run.Reach, err = a.onSignalTrack(cmd.Context(), task); err != nil {
 		return err
 	}
 	ws, err := a.open(cmd.Context(), nil)
@@ -159,6 +160,8 @@ func (a *app) reportInterrupted(run checkRun, code int) error {
 func checkLine(run verbs.CheckRun, reply verbs.AlertReply) string {
 	line := fmt.Sprintf("exit %d", run.ExitCode)
 	switch {
+	case reply.Open && run.ExitCode == 0:
+		line += ", signal " + plan.Quote(run.Signal) + " of the workspace is still open"
 	case reply.Open:
 		line += ", signal " + plan.Quote(run.Signal) + " raised"
 	case reply.Signal.ID != "" && reply.Before == nil:

@@ -259,25 +259,34 @@ func (a *app) inheritTrack(ctx context.Context, place workspace.Workspace, seen 
 }
 
 // onSignalTrack makes a signal of a person or CI, if no track was named, one of the workspace, a record of main; with a task, one of the
-// only open track.
-func (a *app) onSignalTrack(ctx context.Context, task string) error {
+// only open track. That of an agent whose session is unknown is one of the only open track, too.
+func (a *app) onSignalTrack(ctx context.Context, task string) (plan.Reach, error) {
 	place, err := a.find(ctx, nil)
-	if err != nil || a.flags.ephemeral || a.namesTrack() || !place.HasTracks() ||
-		a.sessionIn(presence.Open(place.SharedDir(), presence.Options{})) != "" {
-		return err
+	if err != nil || a.flags.ephemeral || a.namesTrack() || a.sessionIn(presence.Open(place.SharedDir(), presence.Options{})) != "" {
+		return plan.ReachTrack, err
+	}
+	sign := a.agentSign()
+	if task == "" && sign == "" {
+		if place.HasTracks() {
+			a.flags.track = workspace.MainTrack
+		}
+		return plan.ReachWorkspace, nil
+	}
+	if !place.HasTracks() {
+		return plan.ReachTrack, nil
 	}
 	a.flags.track = workspace.MainTrack
-	if task == "" {
-		return nil
-	}
 	open := slices.DeleteFunc(a.openOverviews(ctx, place), a.isUnreadable)
-	if len(open) > 1 {
-		return usageError{fmt.Errorf("task %s exists on each of %d tracks; name one with --track: %s", task, len(open), boundedList(open))}
-	}
-	if len(open) == 1 {
+	switch {
+	case len(open) == 1:
 		a.flags.track = open[0].place.TrackName()
+	case len(open) < 2:
+	case sign != "":
+		err = usageError{fmt.Errorf("%s, and its session is unknown; name its track with --track: %s", sign, boundedList(open))}
+	default:
+		err = usageError{fmt.Errorf("task %s exists on each of %d tracks; name one with --track: %s", task, len(open), boundedList(open))}
 	}
-	return nil
+	return plan.ReachTrack, err
 }
 
 // sessionIn identifies the session that runs this command: the one that a hook reports, that of the server beside this shell, the one

@@ -17,6 +17,8 @@ type Alert struct {
 	Message string            `json:"message,omitempty"`
 	TaskID  *TaskID           `json:"task_id,omitempty"`
 	Clear   bool              `json:"clear,omitempty" yes:"yes clear cleared close closed resolve resolved fixed ok done inactive"`
+
+	Reach plan.Reach `json:"-"` // default the track
 }
 
 // AlertReply reports the signal after the call.
@@ -41,7 +43,8 @@ func (s *Service) Alert(ctx context.Context, c Caller, in Alert) (AlertReply, er
 	if in.Message == "" {
 		return AlertReply{}, plan.Refuse(plan.InvalidInput, "/message", "is missing", "describe the problem, or set clear once it is fixed")
 	}
-	a := plan.RaiseSignal{ID: id, Level: cmp.Or(given(in.Level), plan.Blocker), Step: plan.StepID(given(in.TaskID))}
+	a := plan.RaiseSignal{ID: id, Level: cmp.Or(given(in.Level), plan.Blocker), Step: plan.StepID(given(in.TaskID)),
+		Reach: cmp.Or(in.Reach, plan.ReachTrack)}
 	if a.Message, err = (plan.Text{Field: "/message", Max: plan.MaxMessage, Multiline: true}).Required(in.Message); err != nil {
 		return AlertReply{}, err
 	}
@@ -107,7 +110,8 @@ type CheckRun struct {
 	Task     plan.StepID // 0: none
 	Command  string      // as it was given
 	ExitCode int
-	Output   string // excerpt of its output
+	Output   string     // excerpt of its output
+	Reach    plan.Reach // of its signal; default the track
 
 	isAwaited bool // a call answers a failure, so that no signal is raised for it
 }
@@ -122,7 +126,7 @@ func (s *Service) StepToCheck(ctx context.Context, c Caller, id plan.StepID) (*p
 }
 
 // RecordCheck records the outcome of a command: a failure raises a signal, a success clears it, and both are evidence for
-// run.Task.
+// run.Task. The workspace's signal stays open if this is another track than main.
 func (s *Service) RecordCheck(ctx context.Context, c Caller, run CheckRun) (AlertReply, error) {
 	id, err := plan.Text{Field: "/id", Max: plan.MaxSignalID}.Required(run.Signal)
 	if err != nil {
@@ -138,10 +142,11 @@ func (s *Service) RecordCheck(ctx context.Context, c Caller, run CheckRun) (Aler
 		batch.Parts = append(batch.Parts, plan.Part{Action: plan.ReportStep{Step: run.Task,
 			Evidence: []plan.Evidence{{Command: run.Command, ExitCode: &run.ExitCode, Output: run.Output, Recorded: true}}}})
 	}
-	if _, known := state.Signal(id); run.ExitCode != 0 && !run.isAwaited {
+	if signal, known := state.Signal(id); run.ExitCode != 0 && !run.isAwaited {
 		batch.Parts = append(batch.Parts, plan.Part{Action: plan.RaiseSignal{ID: id, Level: run.Level, Step: run.Task, Output: run.Output,
+			Reach:   cmp.Or(run.Reach, plan.ReachTrack),
 			Message: fmt.Sprintf("%s exited with %d.", plan.Shorten(run.Command, plan.MaxMessage-40), run.ExitCode)}})
-	} else if known && run.ExitCode == 0 {
+	} else if known && !signal.OfWorkspace && run.ExitCode == 0 {
 		batch.Parts = append(batch.Parts, plan.Part{Action: plan.ClearSignal{ID: id}})
 	}
 	return s.alert(ctx, c, id, batch)

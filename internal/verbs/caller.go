@@ -172,6 +172,7 @@ type sighting struct {
 	known       bool          // it saw a state
 	plan        string        // id of the plan's first version
 	revision    plan.Revision // of the state
+	signals     []plan.Signal // of the workspace
 	input       plan.Revision // up to which it got people's input; at first the revision at which it came here
 	inputBefore plan.Revision // input before the last status
 	planEdits   plan.Revision // up to which it was shown people's edits of the current plan; 0: never
@@ -203,7 +204,7 @@ func (t *lastSeen) know(c Caller, s plan.State) {
 		if !last.known {
 			last.known, last.input = true, s.Revision
 		}
-		last.revision, last.plan = s.Revision, ""
+		last.revision, last.signals, last.plan = s.Revision, s.WorkspaceSignals(), ""
 		last.input, last.planEdits = min(last.input, s.Revision), min(last.planEdits, s.Revision) // the log may have been purged
 		if s.Plan != nil {
 			last.plan = s.Plan.Root()

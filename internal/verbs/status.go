@@ -499,10 +499,10 @@ func statusWord(step *plan.Step) string {
 // changed returns the state once it differs from the caller's last one, the rule book on disk has changed, or the time
 // is up.
 func (s *Service) changed(ctx context.Context, c Caller, state plan.State, wait time.Duration) (plan.State, error) {
-	if last := s.seen.get(c); last.known && last.revision != state.Revision {
+	if last := s.seen.get(c); last.known && (last.revision != state.Revision || !slices.Equal(last.signals, state.WorkspaceSignals())) {
 		return state, nil // it changed before the wait began
 	}
-	since, phase := state.Revision, state.PhaseNow()
+	since := state
 	ctx, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
 	changes, err := s.session.Watch(ctx)
@@ -515,7 +515,7 @@ func (s *Service) changed(ctx context.Context, c Caller, state plan.State, wait 
 	defer over.Stop()
 	for {
 		state, err := s.State(context.WithoutCancel(ctx))
-		if err != nil || state.Revision != since || state.PhaseNow() != phase {
+		if err != nil || !state.IsSame(since) {
 			return state, err
 		}
 		if left, ends := s.ModeEnds(state); ends {
