@@ -67,7 +67,8 @@ func (s State) WithWorkspaceSignals(main State) State {
 	for _, signal := range main.openSignals() {
 		if signal.concernsWorkspace() {
 			signal.OfWorkspace = true
-			s.Signals = append(slices.DeleteFunc(slices.Clone(s.Signals), func(own Signal) bool { return own.ID == signal.ID && !own.Open }), signal)
+			isOver := func(own Signal) bool { return own.ID == signal.ID && !own.Open }
+			s.Signals = append(slices.DeleteFunc(slices.Clone(s.Signals), isOver), signal)
 		}
 	}
 	return s

@@ -17,8 +17,7 @@ type Alert struct {
 	Message string            `json:"message,omitempty"`
 	TaskID  *TaskID           `json:"task_id,omitempty"`
 	Clear   bool              `json:"clear,omitempty" yes:"yes clear cleared close closed resolve resolved fixed ok done inactive"`
-
-	Reach plan.Reach `json:"-"` // default the track
+	Reach   plan.Reach        `json:"-"` // default the track
 }
 
 // AlertReply reports the signal after the call.
