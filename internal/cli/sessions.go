@@ -265,7 +265,10 @@ func (a *app) onSignalTrack(ctx context.Context, task string) (plan.Reach, error
 	if err != nil || a.flags.ephemeral || a.namesTrack() || a.sessionIn(presence.Open(place.SharedDir(), presence.Options{})) != "" {
 		return plan.ReachTrack, err
 	}
-	sign := a.agentSign()
+	sign := ""
+	if !workspace.InCI(a.getenv) {
+		sign = a.agentSign()
+	}
 	if task == "" && sign == "" {
 		if place.HasTracks() {
 			a.flags.track = workspace.MainTrack
