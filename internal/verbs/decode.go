@@ -48,7 +48,7 @@ func Decode(arguments []byte, into any) error {
 		}
 	}
 	if len(bad.Lost) > 0 {
-		return &BadCall{ValidationError: bad.Refusal(), InWords: keepInWords(bad.Lost)}
+		return &BadCall{ValidationError: bad.Refusal(), InWords: keepInWords(into, bad.Lost)}
 	}
 	return &BadCall{ValidationError: bad.Refusal(), Mended: brief(bad.Corrected), mended: bad.Corrected,
 		partly: strict.Partly(arguments, into, synonyms())}
@@ -96,9 +96,11 @@ type BadCall struct {
 	partly bool   // the input holds the readable parts
 }
 
+const skipInWords = `a step that is not needed is skipped with a reason: update_tasks takes {"id":3,"skip":"<why>"}`
+
 // inWords says how to correct a call that has a key or a word for which no field can be given; "" for others.
 func inWords(key string) string {
-	skip := `a step that is not needed is skipped with a reason: update_tasks takes {"id":3,"skip":"<why>"}`
+	skip := skipInWords
 	goal := "the goal of a plan cannot be changed; add a constraint or a finding, or set up another plan"
 	fixed := `a signal cannot be acknowledged; work on its cause, then clear it with "clear":true`
 	return map[string]string{"remove_tasks": skip, "delete_tasks": skip, "remove_steps": skip, "delete_steps": skip, "remove": skip,
@@ -108,7 +110,11 @@ func inWords(key string) string {
 }
 
 // keepInWords says how to correct a call with fields that no other field can take.
-func keepInWords(keys []string) string {
+func keepInWords(into any, keys []string) string {
+	isStep := func(key string) bool { return key == "step_id" || key == "task_id" || key == "id" }
+	if _, begins := into.(*Start); begins && slices.ContainsFunc(keys, isStep) {
+		return `this sets up another plan; to begin a step, update_tasks takes {"id":3,"status":"in_progress"}`
+	}
 	names := make([]string, len(keys))
 	for i, key := range keys {
 		if words := inWords(key); words != "" {
@@ -116,7 +122,10 @@ func keepInWords(keys []string) string {
 		}
 		names[i] = plan.Quote(plan.Shorten(key, titleShown))
 	}
-	return "say what " + strings.Join(names, ", ") + " says in a field that is known, or leave it out if you can do without, and call again"
+	if _, clears := into.(*ClearPlan); clears {
+		return "this abandons the whole plan and takes no fields; " + skipInWords
+	}
+	return "put the content of " + strings.Join(names, ", ") + " into a known field, or leave it out if you can do without, and call again"
 }
 
 // Unwrap returns the refusal without the corrected call.

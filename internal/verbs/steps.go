@@ -244,7 +244,7 @@ func (s *Service) ClaimStep(ctx context.Context, c Caller, a plan.ClaimStep) (Ma
 type UpdateStep struct {
 	StepID  plan.StepID `json:"step_id" jsonschema:"description=such as S001"`
 	Title   *string     `json:"title,omitempty" jsonschema:"maxLength=160" hint:"the new title"`
-	Details *string     `json:"details,omitempty" jsonschema:"maxLength=512" text:"rest" hint:"the new details"`
+	Details *string     `json:"details,omitempty" jsonschema:"maxLength=512" hint:"the new details"`
 }
 
 // UpdateStepReply is the edited step.
