@@ -117,9 +117,11 @@ func TestWhatIsReportedAsNotSentIsNotSent(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		one := &call{method: "tools/call", tool: "x", maxIdle: time.Hour}
 		_, err = p.request(ctx, one, func(ctx context.Context) error {
-			time.AfterFunc(time.Millisecond, cancel)
+			if !early { // it waits for its turn until then
+				time.AfterFunc(time.Millisecond, cancel)
+			}
 			err := p.Write(ctx, &jsonrpc.Request{ID: id, Method: "tools/call"})
-			<-ctx.Done()
+			cancel()
 			return err
 		})
 		var failed *Error
