@@ -70,7 +70,7 @@ async function firstPaint() {
   }
   const more = took['500 steps'] - took.empty;
   console.log(`an empty page is painted after ${took.empty.toFixed()} ms, 500 steps ${more.toFixed()} ms later`);
-  assert.ok(more < 300, `500 steps are painted ${more} ms after an empty page`);
+  assert.ok(more < 1.5 * took.empty, `500 steps are painted ${more} ms after an empty page, which takes ${took.empty} ms`);
 }
 
 async function toTheAgent() {
