@@ -95,7 +95,7 @@ async function toTheAgent() {
       });
       if (n === 0) await review.unlock(page); // the first act asks for the code
       else times.push((await heard) - pressed);
-      await page.getByText('Changes requested').waitFor();
+      await page.getByText('Changes requested;').waitFor();
     }
     console.log(`a decision reaches the agent that waits after ${median(times).toFixed()} ms`);
     assert.ok(median(times) < 100, `a decision takes ${times} ms`);
