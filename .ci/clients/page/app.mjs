@@ -86,7 +86,7 @@ try {
   await app.getByRole('button', { name: 'Request changes…' }).click();
   await app.getByLabel('Changes you want').fill('Say what becomes of the old table.');
   await app.getByRole('button', { name: 'Request these changes' }).click();
-  await app.getByText('Changes requested').waitFor();
+  await app.getByText('Changes requested').first().waitFor();
   const heard = await rendering.says('planloop_status');
   assert(heard.includes('old table') && heard.includes('Which one wins?'), heard);
   console.log('shown, commented on and returned in the app');
