@@ -51,7 +51,7 @@ var statusTable = sync.OnceValue(func() []statusWords {
 		{Done, [4]string{"DONE", "complete", "completed", "x"}, "completed finished success ok x [x] ✓ ✔ ✅"},
 		{Failed, [4]string{"TODO", "failed", "failed", "!"}, "failure error"},
 		{Skipped, [4]string{"CANCELLED", "skipped", "skipped", "-"}, "skip"},
-		{Cancelled, [4]string{"CANCELLED", "skipped", "skipped", "-"}, "canceled cancel dropped wont_do won't_do won't_fix wontfix not_planned"},
+		{Cancelled, [4]string{"CANCELLED", "skipped", "skipped", "-"}, "canceled cancel dropped wont_do won't_do wontfix not_planned"},
 	}
 })
 
