@@ -36,6 +36,17 @@ func (s hostSession) tell(tool, use string, args any) string {
 	return got.out
 }
 
+// twoPlans returns two sessions of a host, with a plan on main and one on fix-the-docs.
+func twoPlans(t *testing.T) (login, docs hostSession) {
+	t.Helper()
+	p := newPlace(t)
+	h := p.open()
+	login, docs = hostSession{t, p, h, "login"}, hostSession{t, p, h, "docs"}
+	login.call("planning_setup_plan", planOf("Add login", "Write the form"))
+	docs.call("planning_setup_plan", planOf("Fix the docs", "Correct the README"))
+	return login, docs
+}
+
 // call calls a tool as a host does: its hook first.
 func (s hostSession) call(tool string, args arguments) string {
 	s.Helper()
@@ -196,11 +207,8 @@ func TestPlanningModeHoldsItsTrack(t *testing.T) {
 // nothing.
 func TestUnknownSessionIsHeld(t *testing.T) {
 	t.Parallel()
-	p := newPlace(t)
-	h := p.open()
-	login, docs := hostSession{t, p, h, "login"}, hostSession{t, p, h, "docs"}
-	login.call("planning_setup_plan", planOf("Add login", "Write the form"))
-	docs.call("planning_setup_plan", planOf("Fix the docs", "Correct the README"))
+	login, docs := twoPlans(t)
+	p := login.p
 	login.call("planning_enter_plan_mode", arguments{"reason": "it is large"})
 	before := p.must("--track", "fix-the-docs", "log")
 	for _, c := range []struct {
@@ -214,7 +222,7 @@ func TestUnknownSessionIsHeld(t *testing.T) {
 	} {
 		login.tell(c.tool, "", c.args)
 		docs.tell(c.tool, "", c.args)
-		got, err := h.tool(c.tool, c.args) // to enter a mode that is on already is no error
+		got, err := login.h.tool(c.tool, c.args) // to enter a mode that is on already is no error
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -260,11 +268,8 @@ func TestHeldSessionTakesNoTrackOfANamedAgent(t *testing.T) {
 // TestDamagedBindingIsHeld: a session of unreadable origin begins and joins no track while planning mode is on.
 func TestDamagedBindingIsHeld(t *testing.T) {
 	t.Parallel()
-	p := newPlace(t)
-	h := p.open()
-	login, docs := hostSession{t, p, h, "login"}, hostSession{t, p, h, "docs"}
-	login.call("planning_setup_plan", planOf("Add login", "Write the form"))
-	docs.call("planning_setup_plan", planOf("Fix the docs", "Correct the README"))
+	login, docs := twoPlans(t)
+	p := login.p
 	login.call("planning_enter_plan_mode", arguments{"reason": "it is large"})
 	bindings, err := filepath.Glob(filepath.Join(p.stateDir(), "sessions", "*.seen"))
 	if err != nil || len(bindings) < 2 {
@@ -294,18 +299,15 @@ func TestDamagedBindingIsHeld(t *testing.T) {
 // TestClearedSessionStaysHeld: a cleared session has another name. It is on the track of its host's last session, or held with any.
 func TestClearedSessionStaysHeld(t *testing.T) {
 	t.Parallel()
-	p := newPlace(t)
-	h := p.open()
-	login, docs := hostSession{t, p, h, "login"}, hostSession{t, p, h, "docs"}
-	login.call("planning_setup_plan", planOf("Add login", "Write the form"))
-	docs.call("planning_setup_plan", planOf("Fix the docs", "Correct the README"))
+	login, docs := twoPlans(t)
+	p := login.p
 	clear := func(session string) hostSession {
 		t.Helper()
 		payload := fmt.Sprintf(`{"session_id":%q,"cwd":%q,"hook_event_name":"SessionStart","source":"clear"}`, session, p.workspace)
 		if got := p.feed(payload, "hook", "claude", "session-start"); got.code != 0 {
 			t.Fatalf("%+v", got)
 		}
-		return hostSession{t, p, h, session}
+		return hostSession{t, p, login.h, session}
 	}
 	if got := clear("docs-2").call("planloop_status", arguments{}); !strings.Contains(got, "Correct the README") {
 		t.Error(got)

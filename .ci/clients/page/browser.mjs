@@ -109,7 +109,8 @@ export class Review {
 export class Agent {
   // apart starts an agent whose host is a process of its own: planning mode of one does not hold the other.
   static apart(packages, where, name) {
-    const host = "require('node:child_process').spawn(process.argv[1], ['serve'], { stdio: 'inherit' }).on('exit', (status) => process.exit(status))";
+    const host = `const { spawn } = require('node:child_process');
+      spawn(process.argv[1], ['serve'], { stdio: 'inherit' }).on('exit', (status) => process.exit(status))`;
     return Agent.start(packages, where, name, {}, [process.execPath, '-e', host, where.program]);
   }
 
