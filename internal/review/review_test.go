@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -95,6 +96,36 @@ func TestActOnAnotherLog(t *testing.T) {
 		t.Errorf("revision %d", after.Revision)
 	}
 	must[review.Done](t)(review.Act(t.Context(), shown, caller, "approve", input))
+}
+
+// TestEachPlanHasItsFacts: beside a draft the current plan keeps its own facts, and what a plan asks is shown once in each of its states.
+func TestEachPlanHasItsFacts(t *testing.T) {
+	workspace := open(t, verbs.Options{})
+	must[verbs.StartReply](t)(workspace.Service.Start(t.Context(), ann(), verbs.Start{Goal: "Move the sessions",
+		Facts: verbs.Facts{Constraints: []string{"no downtime"}}}))
+	title := "Move them"
+	must[verbs.SubmitPlanReply](t)(workspace.Service.SubmitPlan(t.Context(), ann(), verbs.SubmitPlan{Summary: "Move the sessions.",
+		Facts: verbs.Facts{Constraints: []string{"one night"}}, Questions: []string{"Which night?"},
+		Steps: []verbs.SubmittedStep{{TaskFields: verbs.TaskFields{Title: &title}}}}))
+	constraints := func(facts []verbs.PageFact) string {
+		i := slices.IndexFunc(facts, func(f verbs.PageFact) bool { return f.Label == "Constraints" })
+		return strings.Join(facts[i].Texts, ", ")
+	}
+	asks := func(p review.Plan) bool {
+		return slices.ContainsFunc(p.Other, func(o verbs.LabelledText) bool { return o.Text == "Which night?" })
+	}
+	v := look(t, workspace)
+	if old, next := constraints(v.Situation), constraints(v.Draft.Situation); old != "no downtime" || next != "one night" {
+		t.Errorf("%q and %q", old, next)
+	}
+	if len(v.Draft.Unanswered) != 1 || asks(v.Draft.Plan) {
+		t.Errorf("waiting: %+v, %+v", v.Draft.Unanswered, v.Draft.Plan.Other)
+	}
+	must[review.Done](t)(act(t.Context(), workspace, page(), "return",
+		map[string]any{"request": v.Draft.Request, "digest": v.Draft.Plan.Digest, "comment": "smaller steps"}))
+	if v = look(t, workspace); !asks(v.Draft.Plan) {
+		t.Errorf("returned: %+v", v.Draft.Plan.Other)
+	}
 }
 
 func TestDraftIsDecided(t *testing.T) {

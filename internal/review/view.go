@@ -24,7 +24,7 @@ type View struct {
 	Now       time.Time                `json:"now"`
 	Phase     plan.Phase               `json:"phase"`
 	Headline  string                   `json:"headline"`  // the current work in a sentence
-	Situation []verbs.PageFact         `json:"situation"` // in the order of the status
+	Situation []verbs.PageFact         `json:"situation"` // about the current plan, in the order of the status
 	Waiting   []Waiting                `json:"waiting"`
 	Plan      *Plan                    `json:"plan,omitempty"`
 	Draft     *Draft                   `json:"draft,omitempty"`
@@ -181,6 +181,8 @@ type Draft struct {
 	Warnings  []string  `json:"warnings,omitempty"` // from the quality gates, about the whole plan
 	Edited    *Said     `json:"edited,omitempty"`   // people's changes since its submission
 
+	Situation []verbs.PageFact `json:"situation"` // as in View, about the draft
+
 	Undone     []Undone   `json:"undone,omitempty"`     // people's edits of former drafts that it does not keep
 	Unanswered []Question `json:"unanswered,omitempty"` // that an approval now would leave open
 }
@@ -237,7 +239,7 @@ type Question struct {
 	ID   string    `json:"id"`
 	Text string    `json:"text"`
 	By   string    `json:"by"`
-	At   time.Time `json:"at"`
+	At   time.Time `json:"at,omitzero"` // zero: the draft lists it
 }
 
 // Comment is a person's comment for the agents on the plan, placed in the plan shown: the waiting draft, else the

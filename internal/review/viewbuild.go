@@ -30,9 +30,7 @@ func ReadView(ctx context.Context, workspace *Workspace) (View, error) {
 			v.Draft.Undone = append(v.Draft.Undone, Undone{e.Key, e.Told("the agent"), e.Want})
 		}
 	}
-	shown := state.Draft
 	if v.Plan != nil {
-		shown = cmp.Or(shown, state.Plan)
 		if v.Plan.Difference, err = workspace.since(ctx, state, state.Plan); err != nil {
 			return View{}, err
 		}
@@ -40,14 +38,30 @@ func ReadView(ctx context.Context, workspace *Workspace) (View, error) {
 	if v.Comments, err = workspace.comments(ctx, state, commentable(state, workspace.Service.Now())...); err != nil {
 		return View{}, err
 	}
-	if v.Situation, err = workspace.Service.PageFacts(ctx, state, shown, viewer()); err != nil {
+	if err = workspace.addSituations(ctx, &v, state); err != nil {
 		return View{}, err
-	}
-	if shared := workspace.Service.SharedFiles(ctx, state, viewer()); len(shared) > 0 {
-		v.Situation = append([]verbs.PageFact{{Label: "Warning", Texts: shared, Urgent: true}}, v.Situation...)
 	}
 	workspace.show(&v)
 	return v, nil
+}
+
+// addSituations adds the facts for each plan that the page can show: the current one and the draft.
+func (workspace *Workspace) addSituations(ctx context.Context, v *View, state plan.State) (err error) {
+	warnings := []verbs.PageFact{}
+	if shared := workspace.Service.SharedFiles(ctx, state, viewer()); len(shared) > 0 {
+		warnings = []verbs.PageFact{{Label: "Warning", Texts: shared, Urgent: true}}
+	}
+	current := state.Plan
+	if v.Plan == nil {
+		current = nil // cleared
+	}
+	facts, err := workspace.Service.PageFacts(ctx, state, current, viewer())
+	if v.Situation = append(slices.Clip(warnings), facts...); err != nil || v.Draft == nil {
+		return err
+	}
+	facts, err = workspace.Service.PageFacts(ctx, state, state.Draft, viewer())
+	v.Draft.Situation = append(slices.Clip(warnings), facts...)
+	return err
 }
 
 func (workspace *Workspace) view(state plan.State, former *plan.Plan) View {
@@ -282,8 +296,12 @@ func (workspace *Workspace) plan(state plan.State, p *plan.Plan, approval *plan.
 		text := map[bool]string{true: "Approved by ", false: "Not approved by "}[verdict.Approved] + verdict.By + ". " + verdict.Feedback
 		shown.Other = append(shown.Other, verbs.LabelledText{Label: "Verdict", Text: text})
 	}
+	names := []string{"metadata/complexity", "metadata/tags", "metadata/informed_by", "estimated_duration"}
+	if p != state.Draft || state.ModeNow().Request == nil { // else the decision shows them
+		names = append(names, "questions")
+	}
 	for _, f := range plan.PlanFields() {
-		if slices.Contains([]string{"metadata/complexity", "metadata/tags", "metadata/informed_by", "estimated_duration"}, f.Name) {
+		if slices.Contains(names, f.Name) {
 			for _, text := range f.Texts(p) {
 				shown.Other = append(shown.Other, verbs.LabelledText{Label: f.Label, Text: text})
 			}

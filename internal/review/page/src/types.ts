@@ -211,7 +211,7 @@ export interface Question {
   id: string;
   text: string;
   by: string;
-  at: string;
+  at?: string;
 }
 
 export interface Draft {
@@ -228,6 +228,7 @@ export interface Draft {
   returned?: Decision;
   warnings?: string[];
   edited?: Said;
+  situation: PageFact[];
   undone?: Undone[];
   unanswered?: Question[];
 }

@@ -73,16 +73,17 @@ function submitted(): View {
     waiting: waitingFor(workspace, [
       { kind: 'question', id: 'q1', title: 'May the backfill pause writes to uploads for up to 2 s per batch?', by: 'claude-code', at: ago(3) },
       { kind: 'plan', id: 'r7', title: 'Store a digest with every upload and refuse what does not match', by: 'claude-code', at: ago(4) }]),
-    situation: [
-      { label: 'Warning', texts: ['track docs has steps for the same files: internal/upload/store.go. For separate files: git worktree add ../docs -b docs'], urgent: true },
-      { label: 'Constraints', texts: ['No downtime', 'No change to the public URL of an upload'] },
-      { label: 'Findings', texts: ['The import job calls Put without a context.'], folded: true },
-      { label: 'Reasoning', texts: ['Computing the digest afterwards would read every body twice.'], folded: true },
-      { label: 'Answers', texts: ['Ada answered "Is the import job still in use?": Yes, nightly.'] },
-    ],
+    situation: [],
     questions: [{ id: 'q1', text: 'May the backfill pause writes to uploads for up to 2 s per batch?', by: 'claude-code', at: ago(3) }],
     plan: plan('p1', 'Store a digest with every upload', upload.slice(0, 9), { approval: { by: 'Ada, on a terminal', way: 'person' } }),
     draft: {
+      situation: [
+        { label: 'Warning', texts: ['track docs has steps for the same files: internal/upload/store.go. For separate files: git worktree add ../docs -b docs'], urgent: true },
+        { label: 'Constraints', texts: ['No downtime', 'No change to the public URL of an upload'] },
+        { label: 'Findings', texts: ['The import job calls Put without a context.'], folded: true },
+        { label: 'Reasoning', texts: ['Computing the digest afterwards would read every body twice.'], folded: true },
+        { label: 'Answers', texts: ['Ada answered "Is the import job still in use?": Yes, nightly.'] },
+      ],
       plan: plan('p1-v2', 'Store a digest with every upload and refuse what does not match', upload, {
         status: 'draft', version: 2, summary: 'Uploads get a SHA-256 that is computed while they stream, announced by the client and checked before anything is kept. Old rows are filled in by a job.',
         changes: 'The backfill is a job of its own now, and the migration can be taken back.',

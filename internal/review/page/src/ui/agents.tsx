@@ -36,8 +36,8 @@ export function Signals() {
   if (!all.length) return null
   return (
     <ul class="signals" role="list" aria-label="Signals">
-      {all.map(s => (
-        <li key={s.id} class={`signal is-${s.level}`}>
+      {all.map((s, i) => (
+        <li key={i} class={`signal is-${s.level}`}>
           <span class="level">{s.level}</span>
           <span class="text">
             <Prose of={s.message} />{' '}

@@ -94,7 +94,7 @@ function StepsHead({ plan: p }: { plan: Plan }) {
 
 // Facts shows the situation in its order. The background is folded, with more facts of the plan.
 function Facts({ more }: { more: PageFact[] }) {
-  const all = (former.value ? formerPlan : view).value?.situation ?? []
+  const all = (former.value ? formerPlan.value : showsDraft.value ? view.value?.draft : view.value)?.situation ?? []
   const rest = [...all.filter(f => f.folded), ...more], first = all.filter(f => !f.folded)
   return (
     <>
