@@ -37,6 +37,7 @@ export class Person {
 
   constructor(context) {
     this.context = context;
+    context.setDefaultTimeout(120_000); // for a busy machine
     context.on('console', (message) => {
       if (message.type() === 'error') this.complaints.push(message.text());
     });

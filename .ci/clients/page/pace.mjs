@@ -1,5 +1,5 @@
-// The speed of the review page, and its leftovers: each figure is compared with a baseline of the same run, or has a limit far above the
-// machine's noise.
+// The speed of the review page, and its leftovers: each time is compared with the paint of an empty page in the same run, each size with a
+// limit far above the noise.
 //
 //   node pace.mjs PROGRAM PACKAGES CHROMIUM FOLDER
 import assert from 'node:assert/strict';
@@ -15,9 +15,9 @@ const tries = 7;
 
 const browser = await Browser.start(packages, chromium);
 try {
-  await firstPaint();
-  await toTheAgent();
-  await fromElsewhere();
+  const empty = await firstPaint();
+  await toTheAgent(empty);
+  await fromElsewhere(empty);
   await scrolling();
   await leftBehind();
 } finally {
@@ -43,37 +43,43 @@ function painted(selector) {
   });
 }
 
+// firstPaint measures an empty page and one of 500 steps in turns, so that the machine's other load slows both, and returns the time of the
+// empty one, by which the later stories judge theirs.
 async function firstPaint() {
-  const took = {};
-  for (const [name, plan, selector] of [['empty', null, 'main h1, main h2'], ['500 steps', many(500), '.row']]) {
-    const here = alone(name.replace(' ', '-'), files);
-    const review = await Review.start(packages, here);
-    const agent = await Agent.start(packages, here);
-    try {
-      if (plan) await agent.call('planning_submit_plan', plan);
+  const pages = [];
+  try {
+    for (const [name, plan, selector] of [['empty', null, 'main h1, main h2'], ['500-steps', many(500), '.row']]) {
+      const here = alone(name, files);
+      const review = await Review.start(packages, here);
+      const agent = await Agent.start(packages, here);
       const person = await browser.person();
+      pages.push({ review, agent, person, selector, times: [] });
+      if (plan) await agent.call('planning_submit_plan', plan);
       const first = await person.open(await review.link());
       await first.locator(selector).first().waitFor();
-      const times = [];
-      for (let n = 0; n < tries; n++) {
+    }
+    for (let n = 0; n < tries; n++) {
+      for (const { review, person, selector, times } of pages) {
         const page = await person.context.newPage();
         await page.goto(`${review.origin}/`, { waitUntil: 'commit' });
         times.push(await page.evaluate(painted, selector));
         await page.close();
       }
-      took[name] = Math.min(...times); // longer times are due to the machine's other load
+    }
+  } finally {
+    for (const { review, agent, person } of pages) {
       await person.close();
-    } finally {
       await agent.stop();
       await review.stop();
     }
   }
-  const more = took['500 steps'] - took.empty;
-  console.log(`an empty page is painted after ${took.empty.toFixed()} ms, 500 steps ${more.toFixed()} ms later`);
-  assert.ok(more < 1.5 * took.empty, `500 steps are painted ${more} ms after an empty page, which takes ${took.empty} ms`);
+  const [empty, full] = pages.map(({ times }) => Math.min(...times));
+  console.log(`an empty page is painted after ${empty.toFixed()} ms, one of 500 steps after ${full.toFixed()} ms`);
+  assert.ok(full < 4 * empty, `500 steps are painted after ${full} ms, an empty page after ${empty} ms`);
+  return empty;
 }
 
-async function toTheAgent() {
+async function toTheAgent(empty) {
   const here = alone('decided', files);
   const review = await Review.start(packages, here);
   const agent = await Agent.start(packages, here);
@@ -98,14 +104,14 @@ async function toTheAgent() {
       await page.getByText('Changes requested;').waitFor();
     }
     console.log(`a decision reaches the agent that waits after ${median(times).toFixed()} ms`);
-    assert.ok(median(times) < 100, `a decision takes ${times} ms`);
+    assert.ok(Math.min(...times) < empty, `a decision takes ${times} ms, the paint of an empty page ${empty}`);
   } finally {
     await agent.stop();
     await review.stop();
   }
 }
 
-async function fromElsewhere() {
+async function fromElsewhere(empty) {
   const here = alone('elsewhere', files);
   const review = await Review.start(packages, here);
   const agent = await Agent.start(packages, here);
@@ -129,7 +135,7 @@ async function fromElsewhere() {
       times.push((await seen) - called);
     }
     console.log(`a change in another process is painted after ${median(times).toFixed()} ms`);
-    assert.ok(median(times) < 200, `a change takes ${times} ms`);
+    assert.ok(Math.min(...times) < empty, `a change takes ${times} ms, the paint of an empty page ${empty}`);
   } finally {
     await agent.stop();
     await review.stop();
@@ -177,8 +183,7 @@ async function leftBehind() {
     const person = await browser.person();
     const first = await person.open(await review.link());
     await first.locator('.row').first().waitFor();
-    const tabs = await Promise.all(Array.from({ length: 49 }, () => person.open(`${review.origin}/`)));
-    await Promise.all(tabs.map((tab) => tab.locator('.row').first().waitFor()));
+    for (let n = 1; n < 50; n++) await (await person.open(`${review.origin}/`)).locator('.row').first().waitFor();
     const port = Number(new URL(review.origin).port);
     const change = async (number) => {
       for (let n = 0; n < number; n++)
