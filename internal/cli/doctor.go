@@ -125,7 +125,7 @@ func isUnsound(status string) bool {
 
 // otherLogs examines the logs of the other tracks, after repairing them if asked to.
 func (d *diagnosis) otherLogs(ctx context.Context, place workspace.Workspace, repair bool) {
-	for _, track := range place.Tracks() {
+	for _, track := range tracksOf(place) {
 		if track.Track == place.Track {
 			continue
 		}

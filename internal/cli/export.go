@@ -155,7 +155,7 @@ func (a *app) exportAll(ctx context.Context, o exportOptions) error {
 	}
 	defer o.folder.Close()
 	var failed error
-	for _, track := range ws.place.Tracks() {
+	for _, track := range tracksOf(ws.place) {
 		opened, state, err := a.readTrack(ctx, track)
 		if err == nil {
 			err = opened.release()

@@ -94,7 +94,7 @@ type trackHistory struct {
 func (a *app) histories(ctx context.Context, opened workspace.Workspace, all bool) (found []trackHistory, err error) {
 	places := []workspace.Workspace{opened}
 	if !a.flags.ephemeral && (all || !a.namesTrack()) {
-		places = opened.Tracks()
+		places = tracksOf(opened)
 	}
 	for _, place := range places {
 		ws, state, failed := a.readTrack(ctx, place)

@@ -85,7 +85,7 @@ func (d *reviewWorkspaces) list() []*reviewWorkspace {
 	}
 	var others []*reviewWorkspace
 	if d.single {
-		for _, track := range d.first.Tracks() {
+		for _, track := range tracksOf(d.first) {
 			if s := d.add(track); s != first {
 				others = append(others, s)
 			}
@@ -103,7 +103,7 @@ func (d *reviewWorkspaces) list() []*reviewWorkspace {
 			}
 			main = d.add(place)
 		}
-		for _, track := range main.app.place.Tracks() {
+		for _, track := range tracksOf(*main.app.place) {
 			if s := d.add(track); s != first {
 				others = append(others, s)
 			}
@@ -317,7 +317,7 @@ func (f *changeWatcher) watchNew() []*reviewWorkspace {
 		if slices.Contains(watched, s) {
 			continue
 		}
-		if _, err := os.Stat(s.state); err != nil {
+		if entries, _ := os.ReadDir(s.state); len(entries) == 0 {
 			continue // no plan there yet
 		}
 		if f.growth[s] == "" {

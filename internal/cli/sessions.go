@@ -13,6 +13,7 @@ import (
 	"github.com/planloop/planloop/internal/hosts"
 	"github.com/planloop/planloop/internal/presence"
 	"github.com/planloop/planloop/internal/process"
+	"github.com/planloop/planloop/internal/store/sqlite"
 	"github.com/planloop/planloop/internal/transport"
 	"github.com/planloop/planloop/internal/verbs"
 	"github.com/planloop/planloop/internal/workspace"
@@ -37,7 +38,7 @@ func (t tracks) Begin(ctx context.Context, objective string) (*verbs.Service, fu
 	if err := t.app.refuseMoreTracks(ctx, t.place); err != nil {
 		return nil, nil, err
 	}
-	place, err := t.place.BeginTrack(objective)
+	place, err := t.place.BeginTrack(objective, sqlite.RemoveUnused)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -53,7 +53,7 @@ func trackNeedOf(command string) trackNeed {
 // noTrack refuses a track that does not exist, and names some that do.
 func noTrack(place workspace.Workspace) error {
 	var others []trackOverview
-	for _, other := range place.Tracks() {
+	for _, other := range tracksOf(place) {
 		others = append(others, trackOverview{place: other})
 	}
 	return plan.Refuse(plan.NotFound, "", "track "+plan.Quote(place.Track)+" does not exist", "use one of: "+boundedList(others))
@@ -136,7 +136,7 @@ func (a *app) askForTrack(ctx context.Context, open []trackSummary) (string, err
 
 // ownerOf returns the name of the track that has a plan, "" if none has. It looks at main first.
 func (a *app) ownerOf(ctx context.Context, place workspace.Workspace, id string) (string, error) {
-	for _, track := range place.Tracks() {
+	for _, track := range tracksOf(place) {
 		if overviewOf(track).lastActivity.IsZero() {
 			continue // no log
 		}
@@ -226,6 +226,6 @@ func (a *app) completeTracks(*cobra.Command, []string, string) ([]string, cobra.
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
 	open := place.OpenTracks()
-	others := slices.DeleteFunc(place.Tracks(), func(w workspace.Workspace) bool { return slices.Contains(open, w) })
+	others := slices.DeleteFunc(tracksOf(place), func(w workspace.Workspace) bool { return slices.Contains(open, w) })
 	return described(append(open, others...), func(w workspace.Workspace) (string, string) { return w.TrackName(), "" })
 }

@@ -80,7 +80,7 @@ func (a *app) closedTracks(opened workspace.Workspace, open []trackSummary) (clo
 	if a.flags.ephemeral {
 		return nil
 	}
-	for _, place := range opened.Tracks() {
+	for _, place := range tracksOf(opened) {
 		isOpen := slices.ContainsFunc(open, func(t trackSummary) bool { return t.place.Track == place.Track })
 		if head := sqlite.CachedHead(place.StateDir); !isOpen && place.Track != opened.Track && head.Seq > 1 { // else empty or purged
 			closed = append(closed, overviewOf(place))

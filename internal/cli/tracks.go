@@ -27,6 +27,17 @@ func describePlace(place workspace.Workspace) string {
 	return text
 }
 
+// tracksOf returns the workspace on each of its tracks: main, then the others by name. It removes those that killed processes left empty.
+func tracksOf(place workspace.Workspace) []workspace.Workspace {
+	return slices.DeleteFunc(place.Tracks(), func(track workspace.Workspace) bool {
+		isUnused := track.Track != "" && sqlite.RemoveUnused(track.StateDir)
+		if isUnused {
+			_ = track.ListOpen(false) // the list may name more tracks than are open
+		}
+		return isUnused
+	})
+}
+
 // trackExists reports whether a workspace is on main, which needs no log, or on a track that has one.
 func trackExists(place workspace.Workspace) bool {
 	if !workspace.IsTrackName(place.Track) {

@@ -146,8 +146,8 @@ func trackName(objective string) string {
 }
 
 // BeginTrack makes the folder of a new track named after an objective, and returns the workspace on it. No other process gets the same
-// folder: a second fix-the-docs becomes fix-the-docs-2.
-func (w Workspace) BeginTrack(objective string) (Workspace, error) {
+// folder: a second fix-the-docs becomes fix-the-docs-2. removeUnused removes the folder of a track that never got a plan.
+func (w Workspace) BeginTrack(objective string, removeUnused func(dir string) bool) (Workspace, error) {
 	base := trackName(objective)
 	for n := range maxTracks {
 		name := base
@@ -157,6 +157,9 @@ func (w Workspace) BeginTrack(objective string) (Workspace, error) {
 		}
 		track := w.On(name)
 		err := track.MakeTrack()
+		if errors.Is(err, fs.ErrExist) && removeUnused(track.StateDir) {
+			err = track.MakeTrack()
+		}
 		if !errors.Is(err, fs.ErrExist) {
 			return track, err
 		}

@@ -12,6 +12,8 @@ import (
 	"github.com/planloop/planloop/internal/workspace"
 )
 
+func keepAll(string) bool { return false }
+
 func TestTrackNames(t *testing.T) {
 	for objective, want := range map[string]string{
 		"Fix the docs":          "fix-the-docs",
@@ -23,9 +25,13 @@ func TestTrackNames(t *testing.T) {
 		strings.Repeat("a", 90): strings.Repeat("a", 40),
 	} {
 		main := workspace.Workspace{StateDir: filepath.Join(t.TempDir(), "app-1")}
-		track, err := main.BeginTrack(objective)
+		track, err := main.BeginTrack(objective, keepAll)
 		if err != nil || track.Track != want || !workspace.IsTrackName(track.Track) {
 			t.Errorf("%q: %q, %v", objective, track.Track, err)
+		}
+		again, err := main.BeginTrack(objective, func(dir string) bool { return os.Remove(dir) == nil })
+		if err != nil || again != track {
+			t.Errorf("%q again after it was removed as unused: %q, %v", objective, again.Track, err)
 		}
 	}
 	for _, name := range []string{"", "..", "a/b", "A", "a--b", "-a", "nul", "a~b", strings.Repeat("a", 41)} {
@@ -43,7 +49,7 @@ func TestEachBeginsItsOwnTrack(t *testing.T) {
 	for i := range begun {
 		all.Go(func() {
 			var err error
-			if begun[i], err = main.BeginTrack("Fix the docs " + strings.Repeat("x", 40)); err != nil {
+			if begun[i], err = main.BeginTrack("Fix the docs "+strings.Repeat("x", 40), keepAll); err != nil {
 				t.Error(err)
 			}
 		})
@@ -66,7 +72,7 @@ func TestOpenTracks(t *testing.T) {
 	}
 	var tracks []workspace.Workspace
 	for _, objective := range []string{"Fix the docs", "Add login", "Tidy"} {
-		track, err := main.BeginTrack(objective)
+		track, err := main.BeginTrack(objective, keepAll)
 		if err != nil || track.ListOpen(true) != nil || track.ListOpen(true) != nil {
 			t.Fatal(err)
 		}
@@ -93,7 +99,7 @@ func TestTracksAreFound(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	track, err := main.BeginTrack("Fix the docs")
+	track, err := main.BeginTrack("Fix the docs", keepAll)
 	if err != nil {
 		t.Fatal(err)
 	}
