@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -22,18 +23,21 @@ import (
 type trackNeed int
 
 const (
-	wholeWorkspace trackNeed = iota // it is about no track, or has its own way
-	newPlan                         // begins a plan: on the track that the person switched to, else main
-	anyTrack                        // shows the only open track, else main with the others
-	oneTrack                        // needs the only open track, else asks
-	waitingTrack                    // decides: needs the only open or the only waiting track, else asks
-	ownerTrack                      // acts on the track that has the plan it names
+	noNeed       trackNeed = iota // it is about no track, or serves an agent that may begin one
+	newPlan                       // begins a plan: on the track that the person switched to, else main
+	ownWay                        // decides for itself
+	anyTrack                      // shows the only open track, else main with the others
+	oneTrack                      // needs the only open track, else asks
+	waitingTrack                  // decides: needs the only open or the only waiting track, else asks
+	ownerTrack                    // acts on the track that has the plan it names
 )
 
 func trackNeedOf(command string) trackNeed {
 	switch command {
 	case "start", "import", "template apply":
 		return newPlan
+	case "alert", "check", "doctor", "purge", "review", "suggest", "template save":
+		return ownWay
 	case "status", "plan list":
 		return anyTrack
 	case "approve", "reject", "edit", "answer", "reply":
@@ -47,16 +51,21 @@ func trackNeedOf(command string) trackNeed {
 	if strings.HasPrefix(command, "step ") {
 		return oneTrack
 	}
-	return wholeWorkspace
+	return noNeed
 }
 
 // noTrack refuses a track that does not exist, and names some that do.
 func noTrack(place workspace.Workspace) error {
 	var others []trackOverview
+	var names []string
 	for _, other := range tracksOf(place) {
-		others = append(others, trackOverview{place: other})
+		others, names = append(others, trackOverview{place: other}), append(names, other.TrackName())
 	}
-	return plan.Refuse(plan.NotFound, "", "track "+plan.Quote(place.Track)+" does not exist", "use one of: "+boundedList(others))
+	fix := "use one of: " + boundedList(others)
+	if near := safetext.Nearest(place.Track, names); near != "" {
+		fix = "did you mean " + near + "? Otherwise " + fix
+	}
+	return plan.Refuse(plan.NotFound, "", "track "+plan.Quote(place.Track)+" does not exist", fix)
 }
 
 // chooseTrack puts a person's command on a track: the one that the person switched to, else by the command's need. Agents have their own.
@@ -64,11 +73,12 @@ func (a *app) chooseTrack(cmd *cobra.Command, args []string) error {
 	need := trackNeedOf(commandName(cmd))
 	mayBegin := need <= newPlan || slices.Contains([]string{"plan", "plan start", "submit", "update"}, commandName(cmd))
 	if a.namesTrack() && !mayBegin && !a.flags.ephemeral {
-		if place, err := a.findWorkspace(); err == nil && !trackExists(place) {
+		place, err := a.findWorkspace()
+		if _, missing := os.Lstat(place.StateDir); err == nil && place.Track != "" && missing != nil {
 			return noTrack(place)
 		}
 	}
-	if need == wholeWorkspace || a.namesTrack() || a.flags.ephemeral || cmd.Flags().Changed(allTracks) {
+	if need == noNeed || need == ownWay || a.namesTrack() || a.flags.ephemeral || cmd.Flags().Changed(allTracks) {
 		return nil
 	}
 	place, err := a.findWorkspace()

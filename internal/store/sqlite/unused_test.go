@@ -19,7 +19,7 @@ func TestRemoveUnused(t *testing.T) {
 		leave     func(t *testing.T, log *sqlite.Log, dir string)
 		isRemoved bool
 	}{
-		"empty": {func(*testing.T, *sqlite.Log, string) {}, true},
+		"empty":  {func(*testing.T, *sqlite.Log, string) {}, true},
 		"a lock": {func(t *testing.T, log *sqlite.Log, _ string) { locked(t, log) }, true},
 		"an empty database": {func(t *testing.T, log *sqlite.Log, dir string) {
 			locked(t, log)
@@ -39,7 +39,7 @@ func TestRemoveUnused(t *testing.T) {
 			testenv.Check(t, os.Remove(filepath.Join(dir, "growth", "head")))
 		}, false},
 		"locked now": {func(t *testing.T, log *sqlite.Log, _ string) { t.Cleanup(testenv.Must(log.Lock(t.Context()))(t)) }, false},
-		"watched": {func(t *testing.T, log *sqlite.Log, _ string) { testenv.Must(log.Watch(t.Context()))(t) }, false},
+		"watched":    {func(t *testing.T, log *sqlite.Log, _ string) { testenv.Must(log.Watch(t.Context()))(t) }, false},
 		"another's file": {func(t *testing.T, log *sqlite.Log, dir string) {
 			locked(t, log)
 			testenv.Check(t, os.WriteFile(filepath.Join(dir, "notes"), nil, 0o600))
