@@ -105,7 +105,8 @@ func (a *app) restrictingTracks(ctx context.Context, place workspace.Workspace) 
 
 // holder returns the track with the planning mode that holds a session wherever it calls, nil if none does: its own, that of a session
 // above this process, since a child must not escape, main's for all, a person's for a session on no track yet, or any for a call of
-// an unknown session, or of one with a damaged binding.
+// an unknown session, or of one with a damaged binding. The binding of a session may have been removed: it may be the one that entered the
+// mode, by the log or because no session is on that track.
 func (a *app) holder(ctx context.Context, place workspace.Workspace, seen *presence.Registry,
 	session string) (*workspace.Workspace, error) {
 	restricting, err := a.restrictingTracks(ctx, place)
@@ -116,9 +117,11 @@ func (a *app) holder(ctx context.Context, place workspace.Workspace, seen *prese
 	caller, isCall := mcpserver.SessionOf(ctx)
 	isUnknown := isCall && caller == "" || seen.IsDamaged(session)
 	for _, track := range restricting {
-		holds := func(s string) bool { on := seen.Bound(s).Track; return on == "" || on == track.TrackName() }
-		isNew := own == "" && (track.mode.ByPerson || isUnknown) && !track.isIdle
-		if track.mode.All || own == track.TrackName() || isNew || slices.ContainsFunc(above, holds) {
+		name := track.TrackName()
+		holds := func(s string) bool { on := seen.Bound(s).Track; return on == "" || on == name }
+		isNew := own == "" && (track.mode.ByPerson || isUnknown || !seen.HasSession(name)) && !track.isIdle
+		entered := own == "" && (track.mode.By == session || serves(seen, track.mode.By, session))
+		if track.mode.All || own == name || isNew || entered || slices.ContainsFunc(above, holds) {
 			return &track.Workspace, nil
 		}
 	}

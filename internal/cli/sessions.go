@@ -137,8 +137,12 @@ func (t tracks) Title(agent string) string {
 }
 
 func (t tracks) Serves(agent string, c verbs.Caller) bool {
-	return c.Session != "" && slices.ContainsFunc(t.seen.Servers(), func(s presence.Server) bool {
-		return s.Client == agent && slices.Contains(s.AllSessions(), c.Session)
+	return serves(t.seen, agent, c.Session)
+}
+
+func serves(seen *presence.Registry, agent, session string) bool {
+	return session != "" && slices.ContainsFunc(seen.Servers(), func(s presence.Server) bool {
+		return s.Client == agent && slices.Contains(s.AllSessions(), session)
 	})
 }
 

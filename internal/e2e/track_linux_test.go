@@ -1,6 +1,7 @@
 package e2e_test
 
 import (
+	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -8,6 +9,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/planloop/planloop/internal/testenv"
 )
 
 // hostSession is a session of a host whose hooks report its calls. The test is the host.
@@ -265,20 +268,27 @@ func TestHeldSessionTakesNoTrackOfANamedAgent(t *testing.T) {
 	}
 }
 
-// TestDamagedBindingIsHeld: a session of unreadable origin begins and joins no track while planning mode is on.
+// TestDamagedBindingIsHeld: a session of unreadable or lost origin begins and joins no track while planning mode is on, though others are
+// known to be on the track that holds it.
 func TestDamagedBindingIsHeld(t *testing.T) {
 	t.Parallel()
 	login, docs := twoPlans(t)
 	p := login.p
 	login.call("planning_enter_plan_mode", arguments{"reason": "it is large"})
+	ofLogin := fmt.Sprintf("%x", sha256.Sum256([]byte("login")))[:32] + ".seen"
 	bindings, err := filepath.Glob(filepath.Join(p.stateDir(), "sessions", "*.seen"))
 	if err != nil || len(bindings) < 2 {
 		t.Fatal(bindings, err)
 	}
-	for _, damage := range []string{"", "{x"} {
+	for _, damage := range []string{"all removed", "only its own removed", "", "{x"} {
 		for _, file := range bindings {
-			if err := os.WriteFile(file, []byte(damage), 0o600); err != nil {
-				t.Fatal(err)
+			content := damage
+			if strings.Contains(damage, "removed") {
+				content = `{"track":"main"}`
+			}
+			testenv.Check(t, os.WriteFile(file, []byte(content), 0o600))
+			if isOwn := filepath.Base(file) == ofLogin; damage == "all removed" || damage == "only its own removed" && isOwn {
+				testenv.Check(t, os.Remove(file))
 			}
 		}
 		for _, track := range []string{"escape", "fix-the-docs"} {

@@ -3,6 +3,7 @@ package presence
 import (
 	"errors"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 )
@@ -28,6 +29,15 @@ func (b *Registry) Bound(session string) (on Binding) {
 // IsDamaged reports whether the binding of a session exists and names no track.
 func (b *Registry) IsDamaged(session string) bool {
 	return b.sessions != "" && session != "" && b.sessions.has(filepath.Base(b.sessions.seen(session))) && b.Bound(session).Track == ""
+}
+
+// HasSession reports whether any session is bound to a track.
+func (b *Registry) HasSession(track string) bool {
+	entries, _ := os.ReadDir(string(b.sessions))
+	return slices.ContainsFunc(entries, func(entry os.DirEntry) bool {
+		var on Binding
+		return b.sessions.get(entry.Name(), &on) && on.Track == track
+	})
 }
 
 // Bind records the binding of a session. Without a state folder it does nothing.
