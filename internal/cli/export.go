@@ -69,11 +69,18 @@ func (a *app) export(ctx context.Context, o exportOptions) error {
 	if err != nil {
 		return err
 	}
+	o.format = string(format)
+	return a.exportFrom(ctx, ws, state, o)
+}
+
+// exportFrom exports a plan of an opened track in o.format.
+func (a *app) exportFrom(ctx context.Context, ws *openWorkspace, state plan.State, o exportOptions) (err error) {
 	if o.dir != "" || o.file != "" && o.file != "-" {
 		if err := a.refuseWhilePlanning(ctx, ws, "no file may be written", cmp.Or(o.dir, o.file)); err != nil {
 			return err
 		}
 	}
+	format := exchange.Format(o.format)
 	switch {
 	case !o.draft:
 		state, _, err = namedPlan(ctx, ws, state, o.plan)
@@ -157,16 +164,15 @@ func (a *app) exportAll(ctx context.Context, o exportOptions) error {
 	var failed error
 	for _, track := range tracksOf(ws.place) {
 		opened, state, err := a.readTrack(ctx, track)
-		if err == nil {
-			err = opened.release()
+		if err == nil && state.Plan != nil {
+			each := o
+			each.file = filepath.Join(o.file, track.TrackName()+format.Extension())
+			err = a.exportFrom(ctx, opened, state, each)
 		}
-		if err != nil || state.Plan == nil {
-			failed = errors.Join(failed, err)
-			continue
+		if opened != nil {
+			err = errors.Join(err, opened.release())
 		}
-		inner, each := a.within(track), o
-		each.file = filepath.Join(o.file, track.TrackName()+format.Extension())
-		failed = errors.Join(failed, inner.export(ctx, each), inner.close())
+		failed = errors.Join(failed, err)
 	}
 	return failed
 }

@@ -61,17 +61,8 @@ func (t tracks) HasChosen(c verbs.Caller) bool {
 
 func (t tracks) Open(ctx context.Context) ([]verbs.TrackView, error) {
 	open := []verbs.TrackView{}
-	for _, one := range t.app.openOverviews(ctx, t.place) {
-		view := verbs.TrackView{}
-		ws, err := t.app.openTrack(ctx, one.place)
-		if err == nil {
-			view, err = ws.verbs.TrackView(ctx)
-		}
-		if err != nil {
-			view = verbs.TrackView{Name: one.place.TrackName(), Problem: unreadable(one.place, err).Error()}
-		}
-		view.IsIdle = one.isIdle()
-		open = append(open, view)
+	for _, one := range t.app.summarize(ctx, t.app.openOverviews(ctx, t.place)) {
+		open = append(open, one.view)
 	}
 	return open, nil
 }

@@ -1,9 +1,7 @@
 package cli
 
 import (
-	"cmp"
 	"context"
-	"fmt"
 	"os"
 	"slices"
 	"strings"
@@ -11,6 +9,7 @@ import (
 	"github.com/planloop/planloop/internal/review"
 	"github.com/planloop/planloop/internal/safetext"
 	"github.com/planloop/planloop/internal/store/sqlite"
+	"github.com/planloop/planloop/internal/verbs"
 	"github.com/planloop/planloop/internal/workspace"
 	"github.com/planloop/planloop/plan"
 )
@@ -50,7 +49,7 @@ func trackExists(place workspace.Workspace) bool {
 // trackSummary is what a person needs to know about another track.
 type trackSummary struct {
 	trackOverview
-	state   plan.State
+	view    verbs.TrackView
 	waiting int // items for people
 }
 
@@ -66,25 +65,20 @@ func (a *app) otherTracks(ctx context.Context, opened workspace.Workspace) []tra
 // summarize opens the listed tracks. The fault of one that cannot be read is set.
 func (a *app) summarize(ctx context.Context, listed []trackOverview) (open []trackSummary) {
 	for _, track := range listed {
+		one := trackSummary{trackOverview: track}
 		ws, state, err := a.readTrack(ctx, track.place)
-		one := trackSummary{trackOverview: track, state: state}
-		if one.fault = err; err == nil {
-			waiting, err := review.WaitingIn(ctx, &review.Workspace{Place: placeOf(track.place), Service: ws.verbs})
-			one.waiting, one.fault = len(waiting), unreadable(track.place, err)
+		if err == nil {
+			one.view = ws.verbs.TrackView(state)
+			waiting, failed := review.WaitingIn(ctx, &review.Workspace{Place: placeOf(track.place), Service: ws.verbs})
+			one.waiting, err = len(waiting), unreadable(track.place, failed)
 		}
+		if one.fault = err; err != nil {
+			one.view = verbs.TrackView{Name: track.place.TrackName(), Problem: err.Error()}
+		}
+		one.view.IsIdle = track.isIdle()
 		open = append(open, one)
 	}
 	return open
-}
-
-// text describes the track: its plan, whose it is, and how far.
-func (t trackSummary) text() string {
-	text, p := t.place.TrackName(), cmp.Or(t.state.Plan, t.state.Draft)
-	if p != nil {
-		text += ": " + plan.Quote(plan.Shorten(p.Objective, 60)) + " of " + p.CreatedBy +
-			fmt.Sprintf(" (%d/%d done)", p.Steps.Count(plan.Done), p.Steps.Len())
-	}
-	return text
 }
 
 // line describes the track to a person, with what waits and a command.
@@ -92,7 +86,13 @@ func (t trackSummary) line() string {
 	if t.fault != nil {
 		return strings.TrimPrefix(t.fault.Error(), "track ")
 	}
-	text := t.text()
+	text := t.place.TrackName()
+	if t.view.Goal != "" {
+		text += ": " + plan.Quote(plan.Shorten(t.view.Goal, 60)) + " of " + t.view.By
+	}
+	if t.view.Progress != "" {
+		text += " (" + t.view.Progress + ")"
+	}
 	if t.waiting > 0 {
 		text += ", " + plan.Pluralize(t.waiting, "item") + " waiting for you"
 	}

@@ -234,14 +234,13 @@ func (s *Service) bind(c Caller, state plan.State, begins beginning) {
 	tracks.Bind(c, to)
 }
 
-// TrackView returns what others see of the service's track.
-func (s *Service) TrackView(ctx context.Context) (TrackView, error) {
-	state, err := s.State(ctx)
+// TrackView returns what others see of the service's track in a state.
+func (s *Service) TrackView(state plan.State) TrackView {
 	by, about := state.Opener()
 	if !state.IsOpen() {
 		about = ""
 	}
-	return TrackView{Name: s.Track(), Goal: about, By: by, Progress: progress(state.Plan), plan: state.Plan}, err
+	return TrackView{Name: cmp.Or(s.Track(), mainTrack), Goal: about, By: by, Progress: progress(state.Plan), plan: state.Plan}
 }
 
 // OpenTracks returns the open tracks of the workspace, main first.
@@ -249,12 +248,11 @@ func (s *Service) OpenTracks(ctx context.Context) ([]TrackView, error) {
 	if s.opts.Tracks != nil {
 		return s.opts.Tracks.Open(ctx)
 	}
-	view, err := s.TrackView(ctx)
-	if view.Goal == "" || err != nil {
-		return nil, err
+	state, err := s.State(ctx)
+	if view := s.TrackView(state); view.Goal != "" && err == nil {
+		return []TrackView{view}, nil
 	}
-	view.Name = mainTrack
-	return []TrackView{view}, nil
+	return nil, err
 }
 
 // OnTrack returns the service of another track.
