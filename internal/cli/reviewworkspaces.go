@@ -204,17 +204,19 @@ func (d *reviewWorkspaces) Watch(ctx context.Context) <-chan review.Change {
 	go func() {
 		defer close(changes)
 		for range woken {
-			for id, head := range d.currentHeads() {
-				if before, is := known[id]; is && before == head {
+			heads := d.currentHeads()
+			for id, head := range heads {
+				main := workspace.MainID(id) // its signals concern this track too
+				if before, is := known[id]; is && before == head && known[main] == heads[main] {
 					continue
 				}
-				known[id] = head
 				select {
 				case changes <- review.Change{Workspace: id, Revision: head.Seq}:
 				case <-ctx.Done():
 					return
 				}
 			}
+			known = heads
 			waitFor(ctx, changeWindow)
 		}
 	}()

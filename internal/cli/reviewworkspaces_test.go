@@ -13,6 +13,7 @@ import (
 
 	"github.com/planloop/planloop/internal/broadcast"
 	"github.com/planloop/planloop/internal/review"
+	"github.com/planloop/planloop/internal/store/sqlite"
 	"github.com/planloop/planloop/internal/testenv"
 	"github.com/planloop/planloop/internal/verbs"
 	"github.com/planloop/planloop/internal/workspace"
@@ -109,24 +110,25 @@ func TestDeskAtRest(t *testing.T) {
 	}
 }
 
-// The workspaces reports changes by other processes: in an existing workspace, in a new one, and in one with a recreated folder.
+// The workspaces report changes by other processes: in an existing workspace, in main for its tracks too, in a new one, and in one with a
+// recreated folder.
 func TestDeskWatches(t *testing.T) {
 	t.Parallel()
 	u := userAt{t, t.TempDir()}
 	first := u.plans("first")
 	d := u.workspaces("first")
 	changes := d.Watch(t.Context())
-	comes := func(name string, revision plan.Revision) {
+	comes := func(name, track string, revision plan.Revision) {
 		t.Helper()
 		timeout := time.After(patience)
 		for {
 			select {
 			case change := <-changes:
-				if strings.HasPrefix(change.Workspace, name+"-") && change.Revision == revision {
+				if strings.HasPrefix(change.Workspace, name+"-") && strings.HasSuffix(change.Workspace, track) && change.Revision == revision {
 					return
 				}
 			case <-timeout:
-				t.Fatalf("nobody told of revision %d of %s", revision, name)
+				t.Fatalf("nobody told of revision %d of %s%s", revision, name, track)
 			}
 		}
 	}
@@ -134,13 +136,25 @@ func TestDeskWatches(t *testing.T) {
 		plan.AddComment{Text: "mind the gap"}); err != nil {
 		t.Fatal(err)
 	}
-	comes("first", 2)
+	comes("first", "", 2)
+	place, err := first.place.BeginTrack("docs", sqlite.RemoveUnused)
+	testenv.Check(t, err)
+	docs, err := u.in("first").within(place).open(t.Context(), nil)
+	testenv.Check(t, err)
+	_, err = docs.verbs.SetupPlan(t.Context(), codex, verbs.SetupPlan{Objective: "Fix the docs"})
+	testenv.Check(t, err)
+	comes("first", "~docs", 1)
+	if _, err := first.verbs.Comment(t.Context(), verbs.Caller{Actor: plan.NewActor(plan.ChannelTerminal, "alice"), Face: review.Face{}},
+		plan.AddComment{Text: "a signal of main may concern its tracks"}); err != nil {
+		t.Fatal(err)
+	}
+	comes("first", "~docs", 1)
 	second := u.plans("second")
-	comes("second", 1)
+	comes("second", "", 1)
 	testenv.Check(t, second.session.Close())
 	testenv.Check(t, os.RemoveAll(second.place.StateDir))
 	u.plans("second")
-	comes("second", 1)
+	comes("second", "", 1)
 }
 
 // Expired planning mode is recorded as over even without any activity.

@@ -294,24 +294,23 @@ type planWatch struct {
 
 // append prints the renderings one after another, separated by empty lines; JSON is one document per line.
 func (w planWatch) append(ctx context.Context, grown <-chan struct{}) error {
-	shown := plan.Revision(-1)
-	for {
+	for shown := (plan.State{Revision: -1}); ; {
 		state, err := w.ws.verbs.State(ctx)
 		if err != nil {
 			return err
 		}
-		if state.Revision != shown {
+		if !state.IsSame(shown) {
 			data, err := w.rendering(ctx, state)
 			if err != nil {
 				return err
 			}
-			if shown >= 0 && w.format != "json" {
+			if shown.Revision >= 0 && w.format != "json" {
 				data = append([]byte("\n"), data...)
 			}
 			if err := w.print(data); err != nil {
 				return err
 			}
-			shown = state.Revision
+			shown = state
 		}
 		if _, ok := <-grown; !ok {
 			return ctx.Err()

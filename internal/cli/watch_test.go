@@ -172,6 +172,18 @@ func TestWatchInAPipe(t *testing.T) {
 	}
 }
 
+// A signal of the workspace, in the log of main, is shown to those who watch another track.
+func TestWatchShowsSignalsOfTheWorkspace(t *testing.T) {
+	h := newHome(t)
+	h.run("start", "Fix the login bug", "--step", "Write a failing test")
+	h.run("--track", "docs", "start", "Fix the docs", "--step", "Correct the README")
+	cmd, out := h.start("--track", "docs", "show", "--watch")
+	out.waitFor("Correct the README")
+	h.run("alert", "--id", "tests", "-m", "CI red")
+	out.waitFor("CI red")
+	interrupt(t, cmd, out)
+}
+
 // Changes by others are printed as they happen, from the given revision on.
 func TestEventsAreFollowed(t *testing.T) {
 	h := newHome(t)

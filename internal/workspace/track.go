@@ -58,6 +58,12 @@ func (w Workspace) ID() string {
 	return id
 }
 
+// MainID returns the ID of main beside the track with an ID.
+func MainID(id string) string {
+	main, _, _ := strings.Cut(id, trackSeparator)
+	return main
+}
+
 // Tracks returns the workspace on each of its tracks: main, then the others by name.
 func (w Workspace) Tracks() []Workspace { return w.tracksIn(tracksName) }
 
