@@ -58,7 +58,7 @@ func (s *Server) resourceTable() []resource {
 			}},
 		{"plan://plans", "plans", "All plans", "The current plan and the former ones, newest first, as JSON.", mimeJSON,
 			ofState(resources.Plans)},
-		{"plan://tracks", "tracks", "Open tracks", "The open plans of this workspace, each on a track, as JSON.", mimeJSON,
+		{tracksURI, "tracks", "Open tracks", "The open plans of this workspace, each on a track, as JSON.", mimeJSON,
 			func(ctx context.Context, service *verbs.Service, _ plan.State) ([]byte, error) {
 				open, err := service.OpenTracks(ctx)
 				if err != nil {

@@ -34,6 +34,7 @@ type subscriptions struct {
 	subscribers map[string]*subscriber
 	tracks      map[*verbs.Service]*watchedTrack
 	rules       bool // watchRules has run
+	allTracks   bool // watchTracks has run
 	running     sync.WaitGroup
 }
 
@@ -109,7 +110,8 @@ const (
 // scheme begins every resource URI, and trackPrefix those of tracks.
 const (
 	scheme      = "plan://"
-	trackPrefix = scheme + "tracks/"
+	tracksURI   = scheme + "tracks"
+	trackPrefix = tracksURI + "/"
 )
 
 // isKnown reports whether a resource with this URI can exist.
@@ -180,6 +182,9 @@ func (s *subscriptions) subscribe(ctx context.Context, key string, session serve
 	}
 	if slices.ContainsFunc(uris, dependsOnRules) {
 		s.watchRules(ctx)
+	}
+	if slices.Contains(uris, tracksURI) {
+		s.watchTracks(ctx)
 	}
 }
 
@@ -301,6 +306,22 @@ func (s *subscriptions) watchRules(ctx context.Context) {
 					before = after
 					s.markChanged(dependsOnRules)
 				}
+			}
+		})
+	}
+}
+
+// watchTracks notifies subscribers of the list of tracks, until the server ends. A second call does nothing. The caller holds the mutex.
+func (s *subscriptions) watchTracks(ctx context.Context) {
+	service, err := s.service(ctx)
+	if s.allTracks || err != nil || s.ctx.Err() != nil {
+		return // an error of the service was logged
+	}
+	s.allTracks = true
+	if changes := service.TracksChanged(s.ctx); changes != nil {
+		s.running.Go(func() {
+			for range changes {
+				s.markChanged(func(uri string) bool { return uri == tracksURI })
 			}
 		})
 	}

@@ -124,7 +124,8 @@ func TestDeskWatches(t *testing.T) {
 		for {
 			select {
 			case change := <-changes:
-				if strings.HasPrefix(change.Workspace, name+"-") && strings.HasSuffix(change.Workspace, track) && change.Revision == revision {
+				isIt := strings.HasPrefix(change.Workspace, name+"-") && strings.HasSuffix(change.Workspace, track)
+				if isIt && change.Revision == revision {
 					return
 				}
 			case <-timeout:
@@ -132,10 +133,13 @@ func TestDeskWatches(t *testing.T) {
 			}
 		}
 	}
-	if _, err := first.verbs.Comment(t.Context(), verbs.Caller{Actor: plan.NewActor(plan.ChannelTerminal, "alice"), Face: review.Face{}},
-		plan.AddComment{Text: "mind the gap"}); err != nil {
-		t.Fatal(err)
+	alice := verbs.Caller{Actor: plan.NewActor(plan.ChannelTerminal, "alice"), Face: review.Face{}}
+	comments := func(text string) {
+		t.Helper()
+		_, err := first.verbs.Comment(t.Context(), alice, plan.AddComment{Text: text})
+		testenv.Check(t, err)
 	}
+	comments("mind the gap")
 	comes("first", "", 2)
 	place, err := first.place.BeginTrack("docs", sqlite.RemoveUnused)
 	testenv.Check(t, err)
@@ -144,10 +148,7 @@ func TestDeskWatches(t *testing.T) {
 	_, err = docs.verbs.SetupPlan(t.Context(), codex, verbs.SetupPlan{Objective: "Fix the docs"})
 	testenv.Check(t, err)
 	comes("first", "~docs", 1)
-	if _, err := first.verbs.Comment(t.Context(), verbs.Caller{Actor: plan.NewActor(plan.ChannelTerminal, "alice"), Face: review.Face{}},
-		plan.AddComment{Text: "a signal of main may concern its tracks"}); err != nil {
-		t.Fatal(err)
-	}
+	comments("a signal of main may concern its tracks")
 	comes("first", "~docs", 1)
 	second := u.plans("second")
 	comes("second", "", 1)

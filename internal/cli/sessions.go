@@ -7,8 +7,11 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/fsnotify/fsnotify"
 
 	"github.com/planloop/planloop/internal/hosts"
 	"github.com/planloop/planloop/internal/presence"
@@ -65,6 +68,49 @@ func (t tracks) Open(ctx context.Context) ([]verbs.TrackView, error) {
 		open = append(open, one.view)
 	}
 	return open, nil
+}
+
+// Changed watches the list of open tracks and the heads of their logs. Its goroutine ends with ctx.
+func (t tracks) Changed(ctx context.Context) <-chan struct{} {
+	watcher, err := fsnotify.NewWatcher()
+	if err != nil {
+		t.app.logger().Warn("other tracks are not watched", "error", err)
+		return nil
+	}
+	changed, list := make(chan struct{}, 1), t.place.OpenFolder()
+	watch := func() {
+		_ = watcher.Add(list)
+		for _, dir := range t.place.OpenDirs() {
+			if _, err := os.Stat(dir); err != nil {
+				continue
+			}
+			if growth, err := sqlite.MakeGrowthFolder(dir); err == nil {
+				_ = watcher.Add(growth)
+			}
+		}
+	}
+	watch()
+	go func() {
+		defer close(changed)
+		defer watcher.Close()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case event := <-watcher.Events:
+				if filepath.Dir(event.Name) == list {
+					watch()
+				}
+			case <-watcher.Errors:
+				watch()
+			}
+			select {
+			case changed <- struct{}{}:
+			default: // the previous one is still pending
+			}
+		}
+	}()
+	return changed
 }
 
 func (t tracks) Join(ctx context.Context, name string, create bool) (*verbs.Service, func(), error) {

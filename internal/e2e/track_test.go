@@ -297,3 +297,27 @@ func TestSubscriptionToATrack(t *testing.T) {
 		}
 	}
 }
+
+// TestSubscriptionToTheTracks has a client on main hear of a track that another server begins, and of its end.
+func TestSubscriptionToTheTracks(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	login, docs := p.open(), p.open()
+	login.do("planning_setup_plan", planOf("Add login", "Write the form"))
+	if got, err := login.request("resources/subscribe", arguments{"uri": "plan://tracks"}); err != nil || got.Error != nil {
+		t.Fatal(err, got.Error)
+	}
+	hears := func(isOpen bool) {
+		t.Helper()
+		for list := ""; strings.Contains(list, "fix-the-docs") != isOpen || list == ""; {
+			login.next("notifications/resources/updated", `"plan://tracks"`)
+			read, err := login.request("resources/read", arguments{"uri": "plan://tracks"})
+			testenv.Check(t, err)
+			list = string(read.Result)
+		}
+	}
+	docs.do("planning_setup_plan", planOf("Fix the docs", "Correct the README"))
+	hears(true)
+	docs.do("planning_clear_plan", arguments{})
+	hears(false)
+}

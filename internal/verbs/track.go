@@ -20,6 +20,8 @@ type Tracks interface {
 	HasChosen(c Caller) bool
 	// Open returns the open tracks, main first.
 	Open(ctx context.Context) ([]TrackView, error)
+	// Changed receives after a track may have begun, changed or ended, until ctx ends; nil if that cannot be watched.
+	Changed(ctx context.Context) <-chan struct{}
 	// Join returns the service of the track of that name. If create is set, a track that does not exist is begun, as by Begin.
 	Join(ctx context.Context, name string, create bool) (s *Service, discard func(), err error)
 	// HeldBy returns the track with the planning mode that holds the caller wherever it calls, "" if none does.
@@ -253,6 +255,14 @@ func (s *Service) OpenTracks(ctx context.Context) ([]TrackView, error) {
 		return []TrackView{view}, nil
 	}
 	return nil, err
+}
+
+// TracksChanged receives after OpenTracks may have changed, until ctx ends; nil if there is only this track.
+func (s *Service) TracksChanged(ctx context.Context) <-chan struct{} {
+	if s.opts.Tracks == nil {
+		return nil
+	}
+	return s.opts.Tracks.Changed(ctx)
 }
 
 // OnTrack returns the service of another track.

@@ -181,6 +181,13 @@ func (w Workspace) MakeTrack() error {
 	return os.Mkdir(w.StateDir, safefile.FolderMode)
 }
 
+// OpenFolder returns the folder in which each track that may be open has a file, and makes it if there is a state folder.
+func (w Workspace) OpenFolder() string {
+	path := filepath.Join(w.SharedDir(), openName)
+	_ = os.Mkdir(path, safefile.FolderMode) // else there is none to watch
+	return path
+}
+
 // OpenDirs returns the state folders of OpenTracks, none without a workspace.
 func (w Workspace) OpenDirs() (dirs []string) {
 	if w.StateDir == "" {
