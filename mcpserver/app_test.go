@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/planloop/planloop/internal/testenv"
 	"github.com/planloop/planloop/mcpserver"
 	"github.com/planloop/planloop/plan"
 )
@@ -22,9 +23,7 @@ func TestAppIsNamedToEveryClient(t *testing.T) {
 	for _, era := range bothEras() {
 		client := newModeWorld(t, plan.Limits{}).connect(t, era, nil)
 		list, err := client.ListTools(t.Context(), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Check(t, err)
 		var naming []string
 		for _, tool := range list.Tools {
 			if len(tool.Meta) > 0 {
@@ -46,9 +45,7 @@ func TestAppIsServed(t *testing.T) {
 	for _, era := range bothEras() {
 		client := newModeWorld(t, plan.Limits{}).connect(t, era, nil)
 		list, err := client.ListResources(t.Context(), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Check(t, err)
 		var listed *mcp.Resource
 		for _, r := range list.Resources {
 			if r.URI == appURI {
@@ -59,17 +56,13 @@ func TestAppIsServed(t *testing.T) {
 			t.Fatalf("%s: the app is listed as %+v", era, listed)
 		}
 		result, err := client.ReadResource(t.Context(), &mcp.ReadResourceParams{URI: appURI})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Check(t, err)
 		app := result.Contents[0]
 		if app.URI != appURI || app.MIMEType != appMIME || !strings.HasPrefix(strings.ToLower(app.Text), "<!doctype html>") {
 			t.Errorf("%s: %s %s %.40q", era, app.URI, app.MIMEType, app.Text)
 		}
 		meta, err := json.Marshal(app.Meta)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Check(t, err)
 		const want = `{"ui":{"csp":{"baseUriDomains":[],"connectDomains":[],"frameDomains":[],"resourceDomains":[]},"prefersBorder":false}}`
 		if string(meta) != want {
 			t.Errorf("%s: %s", era, meta)
@@ -82,17 +75,13 @@ func TestNoOutputSchemaHoldsAnyOf(t *testing.T) {
 	toolsets := []string{"planning", "loop", "mode", "execution", "workspace"}
 	w := newModeWorld(t, plan.Limits{}, func(o *mcpserver.Options) { o.Toolsets = toolsets })
 	list, err := w.connect(t, handshake, nil).ListTools(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, err)
 	if len(list.Tools) < 18 {
 		t.Fatalf("%d tools", len(list.Tools))
 	}
 	for _, tool := range list.Tools {
 		schema, err := json.Marshal(tool.OutputSchema)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Check(t, err)
 		if strings.Contains(string(schema), `"anyOf"`) {
 			t.Errorf("%s: %s", tool.Name, schema)
 		}

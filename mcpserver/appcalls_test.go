@@ -88,9 +88,7 @@ func TestToolsOfTheAppAreListedToHostsThatShowIt(t *testing.T) {
 		w.wantPhase(plan.PhaseSubmitted)
 		same()
 		list, err := with.ListTools(t.Context(), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Check(t, err)
 		for _, tool := range list.Tools {
 			if strings.HasPrefix(tool.Name, "review_") {
 				want := mcp.Meta{"ui": map[string]any{"visibility": []any{"app"}}}
@@ -128,9 +126,7 @@ func TestModelsSeeNoMore(t *testing.T) {
 					t.Errorf("%s %s: the app is handed %+v", era, tool, h)
 				}
 				structured, err := json.Marshal(result.StructuredContent)
-				if err != nil {
-					t.Fatal(err)
-				}
+				testenv.Check(t, err)
 				seen := text(t, result) + "\n" + string(structured)
 				if strings.Contains(seen, `"view"`) || h.Nonce != "" && strings.Contains(seen, h.Nonce) {
 					t.Errorf("%s: a model sees %s", era, seen)
@@ -341,9 +337,7 @@ func TestWhatTheAppIsHandedIsBounded(t *testing.T) {
 	for name, client := range map[string]*mcp.ClientSession{"with": with, "without": without} {
 		result := call(t, client, "planning_read_plan", map[string]any{})
 		data, err := json.Marshal(result.Meta)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Check(t, err)
 		if name == "without" {
 			if len(data) > 50 {
 				t.Errorf("a client without apps gets %d bytes for them", len(data))
@@ -395,9 +389,7 @@ func TestModelNeverDecidesByTheApp(t *testing.T) {
 	pick := func() string { return words[random.IntN(len(words))] }
 	learn := func(v any) {
 		data, err := json.Marshal(v)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Check(t, err)
 		for _, found := range word.FindAllString(string(data), -1) {
 			if !slices.Contains(words, found) && len(words) < 3_000 {
 				words = append(words, found)
@@ -411,9 +403,7 @@ func TestModelNeverDecidesByTheApp(t *testing.T) {
 		client := clients[i%2]
 		if i%500 < 2 {
 			list, err := client.ListTools(t.Context(), nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Check(t, err)
 			learn(list.Tools)
 			names = listed(t, client)
 		}

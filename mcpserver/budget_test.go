@@ -11,6 +11,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/planloop/planloop/internal/testenv"
 	"github.com/planloop/planloop/internal/verbs"
 	"github.com/planloop/planloop/mcpserver"
 	"github.com/planloop/planloop/plan"
@@ -188,18 +189,14 @@ func TestCostOfPrompts(t *testing.T) {
 			ContextHints: []string{long[:512], long[:512]}, RelevantFilePaths: []string{"a.go"}}})
 	}
 	_, err := w.service.SetUp(t.Context(), tester, plan.SetUp{Outline: plan.Outline{Objective: long[:2000]}, Steps: steps})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, err)
 	limits := map[string]int{"resume": 1_500, "recover_step": 1_500, "replan": 8_100, "select_agent": 8_000}
 	failed, output := long[:2000], strings.Repeat("FAIL 0xc00012e0b8(0x1, {0x5f4a20?, 0x7})\n", 80)
 	args := json.RawMessage(`{"command":"` + long + `"}`)
 	tool := "bash_execute"
 	_, err = w.service.Update(t.Context(), tester, verbs.Update{UpdateTasks: []verbs.TaskUpdate{
 		{ID: 2000, TaskFields: verbs.TaskFields{Tool: &tool, Args: &args}, Error: &failed, Output: &output}, {ID: 2000, Note: &failed}}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, err)
 	for _, p := range verbs.Prompts() {
 		if p.Name == "execute_plan" { // no plan is approved here
 			continue

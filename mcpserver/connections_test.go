@@ -3,6 +3,8 @@ package mcpserver_test
 import (
 	"strings"
 	"testing"
+
+	"github.com/planloop/planloop/internal/testenv"
 )
 
 // TestAConnectionIsOneActor sends the client's name in one stateless request and omits it in the next: the actor
@@ -17,9 +19,7 @@ func TestAConnectionIsOneActor(t *testing.T) {
 		`"arguments":{"step_id":"S001","status":"in_progress"}}}`, nameless)
 	c.until(`"id":"mark"`)
 	state, err := w.service.State(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, err)
 	step, _ := state.Plan.Steps.Get(1)
 	if state.Plan.CreatedBy != "raw" || step.ClaimedBy != "raw" {
 		t.Errorf("set up by %q, claimed by %q; want raw for both", state.Plan.CreatedBy, step.ClaimedBy)

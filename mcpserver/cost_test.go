@@ -9,6 +9,7 @@ import (
 	protocol "github.com/mark3labs/mcp-go/mcp"
 	"github.com/tiktoken-go/tokenizer"
 
+	"github.com/planloop/planloop/internal/testenv"
 	"github.com/planloop/planloop/internal/verbs"
 	"github.com/planloop/planloop/mcpserver"
 	"github.com/planloop/planloop/prompts"
@@ -18,22 +19,16 @@ import (
 func counter(t *testing.T) func(any) int {
 	t.Helper()
 	codec, err := tokenizer.Get(tokenizer.O200kBase)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, err)
 	return func(v any) int {
 		data, isText := v.(string)
 		if !isText {
 			raw, err := json.Marshal(v)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Check(t, err)
 			data = string(raw)
 		}
 		n, err := codec.Count(data)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Check(t, err)
 		return n
 	}
 }
@@ -44,9 +39,7 @@ func TestCostOfDefaultSurface(t *testing.T) {
 	count, toolsets := counter(t), []string{verbs.Planning, verbs.Loop, verbs.Mode}
 	w := newWorldWith(t, verbs.Options{}, mcpserver.Options{Toolsets: toolsets})
 	list, err := w.connect(t, handshake, nil).ListTools(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, err)
 	tools, taught := 0, 0
 	for _, tool := range list.Tools {
 		n := count(tool.Name) + count(tool.Description) + count(tool.InputSchema)
@@ -71,9 +64,7 @@ func wireList(t *testing.T, w world) string {
 	t.Helper()
 	answer := w.server.MCP.HandleMessage(t.Context(), json.RawMessage(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`))
 	data, err := json.Marshal(answer.(protocol.JSONRPCResponse).Result)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, err)
 	return string(data)
 }
 
@@ -100,9 +91,7 @@ func TestCostOfMark(t *testing.T) {
 	mark("S001", "done", 60)
 	mark("S003", "in_progress", 120)
 	state, err := w.service.State(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, err)
 	call(t, client, "planning_setup_plan", map[string]any{"objective": "another"})
 	if _, err := w.service.Restore(t.Context(), tester, state.Plan.ID); err != nil {
 		t.Fatal(err)

@@ -17,6 +17,7 @@ import (
 	"github.com/planloop/planloop/internal/session"
 	"github.com/planloop/planloop/internal/store"
 	"github.com/planloop/planloop/internal/terminal"
+	"github.com/planloop/planloop/internal/testenv"
 	"github.com/planloop/planloop/internal/transport"
 	"github.com/planloop/planloop/internal/verbs"
 	"github.com/planloop/planloop/mcpserver"
@@ -37,9 +38,7 @@ type modeWorld struct {
 func newModeWorld(t testing.TB, limits plan.Limits, change ...func(*mcpserver.Options)) modeWorld {
 	t.Helper()
 	sealer, err := mcpserver.NewSealer()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, err)
 	s := session.New(store.NewMemory(), session.Options{Limits: limits})
 	service := verbs.New(s, verbs.Options{Limits: limits, Templates: recipes{}, Engine: toyEngine{s}})
 	opts := mcpserver.Options{
@@ -52,9 +51,7 @@ func newModeWorld(t testing.TB, limits plan.Limits, change ...func(*mcpserver.Op
 		c(&opts)
 	}
 	server, err := mcpserver.New(opts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, err)
 	t.Cleanup(func() {
 		server.Close()
 		if err := s.Close(); err != nil {
@@ -265,9 +262,7 @@ func TestUndecidedIsAnsweredAsUnasked(t *testing.T) {
 func TestFormsOnlyWhereDeclared(t *testing.T) {
 	t.Parallel()
 	arguments, err := json.Marshal(goodPlan())
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, err)
 	for capability, form := range map[string]bool{`{}`: true, `{"form":{}}`: true, `{"form":{},"url":{}}`: true, `{"url":{}}`: false} {
 		w := newModeWorld(t, plan.Limits{})
 		c := w.wire(t)

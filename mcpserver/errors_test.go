@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/planloop/planloop/internal/testenv"
 	"github.com/planloop/planloop/internal/verbs"
 	"github.com/planloop/planloop/internal/workspace"
 	"github.com/planloop/planloop/mcpserver"
@@ -27,9 +28,7 @@ func TestWorkspaceThatCannotBeOpened(t *testing.T) {
 			Service: func(context.Context, mcpserver.Roots, string) (*verbs.Service, error) { return nil, c.err },
 			Actor:   func(string, string) plan.Actor { return plan.Actor{} },
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Check(t, err)
 		t.Cleanup(server.Close)
 		result := call(t, world{server: server}.connect(t, handshake, nil), "planning_read_plan", nil)
 		if got := text(t, result); !result.IsError || !strings.Contains(got, c.want) || strings.Contains(got, c.hide) {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/planloop/planloop/internal/session"
 	"github.com/planloop/planloop/internal/store"
+	"github.com/planloop/planloop/internal/testenv"
 	"github.com/planloop/planloop/internal/transport"
 	"github.com/planloop/planloop/internal/verbs"
 	"github.com/planloop/planloop/mcpserver"
@@ -47,9 +48,7 @@ func timesOut(t *testing.T, phase plan.Phase, limit time.Duration, waits bool) {
 		server, err := mcpserver.New(mcpserver.Options{Yield: transport.Yield,
 			Service: func(context.Context, mcpserver.Roots, string) (*verbs.Service, error) { return service, nil },
 			Actor:   func(client, _ string) plan.Actor { return plan.Actor{Kind: plan.Agent, Name: client} }})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Check(t, err)
 		t.Cleanup(server.Close)
 		w = modeWorld{world: world{server: server, service: service}, t: t}
 		clients = append(clients, w.connect(t, handshake, nil))
@@ -115,9 +114,7 @@ func TestALogThatCannotBeReadIsLeftAlone(t *testing.T) {
 		server, err := mcpserver.New(mcpserver.Options{Yield: transport.Yield, Logger: slog.New(slog.DiscardHandler),
 			Service: func(context.Context, mcpserver.Roots, string) (*verbs.Service, error) { return service, nil },
 			Actor:   func(client, _ string) plan.Actor { return plan.Actor{Kind: plan.Agent, Name: client} }})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Check(t, err)
 		t.Cleanup(server.Close)
 		client := modeWorld{world: world{server: server, service: service}, t: t}.connect(t, handshake, nil)
 		call(t, client, "planning_enter_plan_mode", map[string]any{"reason": "it is large"})

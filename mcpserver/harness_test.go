@@ -11,6 +11,7 @@ import (
 	"github.com/planloop/planloop/internal/session"
 	"github.com/planloop/planloop/internal/store"
 	"github.com/planloop/planloop/internal/terminal"
+	"github.com/planloop/planloop/internal/testenv"
 	"github.com/planloop/planloop/internal/transport"
 	"github.com/planloop/planloop/internal/verbs"
 	"github.com/planloop/planloop/mcpserver"
@@ -42,9 +43,7 @@ func newWorldWith(t testing.TB, configured verbs.Options, wanted mcpserver.Optio
 			return plan.Actor{Kind: plan.Agent, Name: client}
 		},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, err)
 	t.Cleanup(func() {
 		server.Close()
 		if err := s.Close(); err != nil {
@@ -75,9 +74,7 @@ func (w world) connect(t testing.TB, era string, opts *mcp.ClientOptions) *mcp.C
 	client := mcp.NewClient(&mcp.Implementation{Name: "tester", Version: "1"}, opts)
 	session, err := client.Connect(t.Context(), &mcp.IOTransport{Reader: clientIn, Writer: clientOut},
 		&mcp.ClientSessionOptions{ProtocolVersion: era})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, err)
 	t.Cleanup(func() {
 		closed := make(chan struct{})
 		go func() {

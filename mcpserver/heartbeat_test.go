@@ -61,25 +61,17 @@ func heartbeat(t *testing.T, service *verbs.Service, by verbs.Caller, row verbs.
 	reply, err := row.Call(t.Context(), service, by, []byte(arguments))
 	if _, ok := errors.AsType[*plan.ValidationError](err); ok {
 		next, err := service.NextAction(t.Context(), by)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Check(t, err)
 		return "", next.For(by)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, err)
 	data, err := json.Marshal(reply)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, err)
 	var told struct {
 		Progress any    `json:"progress"`
 		Next     string `json:"next_action"`
 	}
-	if err := json.Unmarshal(data, &told); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, json.Unmarshal(data, &told))
 	if told.Next == "" || !strings.HasSuffix(reply.Text(), "\nNext: "+told.Next) {
 		t.Errorf("%s does not end with the next action: %s\n%s", row.Name, data, reply.Text())
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/planloop/planloop/internal/testenv"
 	"github.com/planloop/planloop/internal/verbs"
 	"github.com/planloop/planloop/mcpserver"
 	"github.com/planloop/planloop/plan"
@@ -156,9 +157,7 @@ func fill(hole string) string {
 func described(t *testing.T, w world) []string {
 	t.Helper()
 	state, err := w.service.State(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, err)
 	lines := []string{"phase " + string(state.PhaseNow())}
 	for _, signal := range state.OpenSignals("") {
 		lines = append(lines, fmt.Sprintf("signal %s: %s", signal.ID, signal.Message))
@@ -203,9 +202,7 @@ func callOrRefusal(t *testing.T, client *mcp.ClientSession, tool string, argumen
 func readMistakes(t *testing.T) (head string, mistakes []mistake) {
 	t.Helper()
 	data, err := os.ReadFile(mistakesFile)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, err)
 	entries := strings.Split(string(data), "\n## ")
 	for _, entry := range entries[1:] {
 		name, rest, _ := strings.Cut(entry, "\n")
@@ -250,7 +247,5 @@ func writeMistakes(t *testing.T, head string, mistakes []mistake) {
 		}
 		b.WriteString("call: " + strings.Join(m.call, " ") + "\n" + m.verdict + "\n" + m.outcome)
 	}
-	if err := os.WriteFile(mistakesFile, []byte(b.String()), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, os.WriteFile(mistakesFile, []byte(b.String()), 0o644))
 }

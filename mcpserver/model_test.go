@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/planloop/planloop/gates"
+	"github.com/planloop/planloop/internal/testenv"
 	"github.com/planloop/planloop/internal/verbs"
 	"github.com/planloop/planloop/mcpserver"
 	"github.com/planloop/planloop/plan"
@@ -24,14 +25,10 @@ func newFolder(t testing.TB, files map[string]string) folder {
 	t.Helper()
 	dir := t.TempDir()
 	for name, text := range files {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Check(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644))
 	}
 	root, err := os.OpenRoot(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, err)
 	t.Cleanup(func() { root.Close() })
 	return folder{root}
 }
@@ -77,13 +74,9 @@ func draftOf(t testing.TB) string {
 	t.Helper()
 	_, payload := resources.GuideExample()
 	var draft map[string]json.RawMessage
-	if err := json.Unmarshal(payload, &draft); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, json.Unmarshal(payload, &draft))
 	data, err := json.Marshal(map[string]json.RawMessage{"add_tasks": draft["add_tasks"]})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, err)
 	return string(data)
 }
 
@@ -96,9 +89,7 @@ func eras(t *testing.T, do func(t *testing.T, era string)) {
 func (w world) plain(t testing.TB) plan.State {
 	t.Helper()
 	state, err := w.service.State(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, err)
 	return state
 }
 
@@ -146,9 +137,7 @@ func TestModelDrafts(t *testing.T) {
 func suggestions(t *testing.T, w world) string {
 	t.Helper()
 	reply, err := w.service.Suggest(t.Context(), verbs.Caller{Actor: plan.Actor{Kind: plan.Agent, Name: "ann"}}, verbs.Suggest{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, err)
 	return reply.Text()
 }
 

@@ -3,14 +3,14 @@ package mcpserver
 import (
 	"testing"
 	"time"
+
+	"github.com/planloop/planloop/internal/testenv"
 )
 
 // TestWhatWasShownLongAgoDecidesNothing: neither does a token that was sealed for another purpose.
 func TestWhatWasShownLongAgoDecidesNothing(t *testing.T) {
 	s, err := New(Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, err)
 	defer s.Close()
 	for _, c := range []struct {
 		as    string
@@ -18,9 +18,7 @@ func TestWhatWasShownLongAgoDecidesNothing(t *testing.T) {
 		valid bool
 	}{{viewPurpose, time.Minute, true}, {viewPurpose, -time.Second, false}, {serverAskPurpose, time.Minute, false}} {
 		nonce, err := s.sealer.SealAs(c.as, viewClaims{Expires: time.Now().Add(c.left)})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Check(t, err)
 		if _, valid := s.unsealView(nonce); valid != c.valid {
 			t.Errorf("sealed as %s, with %s left: valid is %t", c.as, c.left, valid)
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/planloop/planloop/internal/testenv"
 	"github.com/planloop/planloop/internal/verbs"
 	"github.com/planloop/planloop/plan"
 )
@@ -19,9 +20,7 @@ import (
 func listed(t *testing.T, client *mcp.ClientSession) []string {
 	t.Helper()
 	list, err := client.ListTools(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, err)
 	var names []string
 	for _, tool := range list.Tools {
 		names = append(names, tool.Name)

@@ -14,6 +14,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/planloop/planloop/internal/safetext"
+	"github.com/planloop/planloop/internal/testenv"
 	"github.com/planloop/planloop/internal/verbs"
 	"github.com/planloop/planloop/mcpserver"
 	"github.com/planloop/planloop/plan"
@@ -113,9 +114,7 @@ func TestRecoveryWorksAsWritten(t *testing.T) {
 				last := plan.NewStep{Spec: plan.Spec{Title: "Print the dates", DependsOn: []plan.StepID{2}}}
 				_, err := w.service.SetUp(t.Context(), tester, plan.SetUp{Outline: plan.Outline{Objective: "Print dates"},
 					Steps: []plan.NewStep{first, {Spec: failing}, last}})
-				if err != nil {
-					t.Fatal(err)
-				}
+				testenv.Check(t, err)
 				makeCall(t, client, `planloop_update {"update_tasks":[{"id":2,"error":"no such file: a.txt"}]}`)
 				told := prompt(t, client, "recover_step", nil)
 				for _, want := range []string{"S002 Read the dates", "no such file: a.txt", "(S003)", failing.Tool, string(failing.Args)} {
@@ -127,9 +126,7 @@ func TestRecoveryWorksAsWritten(t *testing.T) {
 					makeCall(t, client, call)
 				}
 				state, err := w.service.State(t.Context())
-				if err != nil {
-					t.Fatal(err)
-				}
+				testenv.Check(t, err)
 				check(t, state.Plan)
 			}
 			t.Run(kind+" "+way, try)
@@ -168,9 +165,7 @@ func setUp(t *testing.T, w world) {
 	}
 	_, err := w.service.SetUp(t.Context(), tester, plan.SetUp{Outline: plan.Outline{Objective: "Implement user authentication with JWT"},
 		Steps: steps})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, err)
 }
 
 // TestSelectAgentOfRawkosExample brings rawko's example plan to its state and compares with the result of rawko's
@@ -184,9 +179,7 @@ func TestSelectAgentOfRawkosExample(t *testing.T) {
 	makeCall(t, client, `planloop_update {"update_tasks":[{"id":2,"error":"the library\nwas renamed"}]}`)
 	makeCall(t, client, `planloop_update {"update_tasks":[{"id":2,"status":"DONE"},{"id":3,"status":"IN_PROGRESS"}]}`)
 	want, err := os.ReadFile(filepath.Join("..", "prompts", "testdata", "rawko", "arbiter_example.txt"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, err)
 	told := unmarked(t, client, "select_agent", nil)
 	if !strings.HasPrefix(told, string(want)+"\n---\n") {
 		t.Errorf("the prompt begins otherwise:\n%s", told)
@@ -226,9 +219,7 @@ func TestReplanTellsWhatBecameOfThePlan(t *testing.T) {
 		Outline: plan.Outline{Objective: "Print dates", ContextNotes: "Dates are in UTC.",
 			Metadata: plan.Metadata{Constraints: []string{"No new dependencies"}}},
 		Steps: []plan.NewStep{{Spec: plan.Spec{Title: "Fetch the dates"}}, {Spec: plan.Spec{Title: "Parse the dates", Critical: true}}}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, err)
 	makeCall(t, client, `planloop_update {"update_tasks":[{"id":1,"status":"DONE","output":"400 dates"},{"id":2,"error":"bad month"}]}`)
 	told := unmarked(t, client, "replan", map[string]string{"discoveries": "Months begin at 0\n\nYears do not",
 		"constraints": "Keep the format"})
@@ -248,9 +239,7 @@ func TestPlanWithToolsIsTakenAsPrinted(t *testing.T) {
 	client := w.connect(t, handshake, nil)
 	told := prompt(t, client, "plan_with_tools", map[string]string{"request": "Process the data", "constraints": "Keep the original"})
 	var form map[string]any
-	if err := json.Unmarshal([]byte(regexp.MustCompile("(?s)```json\n(.*?)```").FindStringSubmatch(told)[1]), &form); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, json.Unmarshal([]byte(regexp.MustCompile("(?s)```json\n(.*?)```").FindStringSubmatch(told)[1]), &form))
 	first := form["steps"].([]any)[0].(map[string]any)
 	second := maps.Clone(first)
 	first["description"], first["tool"], first["args"] = "Read data.json", "read_file", map[string]any{"path": "data.json"}
@@ -263,9 +252,7 @@ func TestPlanWithToolsIsTakenAsPrinted(t *testing.T) {
 		t.Fatal(text(t, answer))
 	}
 	state, err := w.service.State(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, err)
 	draft := state.Draft
 	if draft.Reasoning != form["reasoning"] || draft.EstimatedDuration != 120 || !slices.Equal(draft.Metadata.Constraints,
 		[]string{"Keep the original"}) {

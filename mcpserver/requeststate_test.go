@@ -9,6 +9,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/planloop/planloop/internal/testenv"
 	"github.com/planloop/planloop/mcpserver"
 	"github.com/planloop/planloop/plan"
 )
@@ -40,9 +41,7 @@ func (w modeWorld) submitted(t *testing.T, client *mcp.ClientSession) string {
 // too long ago. Nothing is decided or submitted again, and the answer says where to look.
 func TestRequestStateIsNotBelieved(t *testing.T) {
 	foreign, err := mcpserver.NewSealer()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, err)
 	good := goodPlan()
 	longer := goodPlan()
 	longer["context_notes"] = "the user approved this"
@@ -118,15 +117,11 @@ func TestRequestStateIsNotBelieved(t *testing.T) {
 			client := w.byHand(t)
 			given := w.submitted(t, client)
 			claims, err := w.sealer.Unseal(given)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Check(t, err)
 			a := change(w, given, claims)
 			result, err := client.CallTool(t.Context(), &mcp.CallToolParams{Name: a.tool, Arguments: a.arguments, RequestState: a.state,
 				InputResponses: a.responses})
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Check(t, err)
 			if result.NeedsInput() || !result.IsError || !strings.HasPrefix(text(t, result), "Nothing was decided: ") ||
 				!strings.Contains(text(t, result), "planloop_status") {
 				t.Errorf("%+v", result)
@@ -156,14 +151,10 @@ func TestExpiredRequestStateAsksAgain(t *testing.T) {
 			w := newModeWorld(t, plan.Limits{})
 			client := w.byHand(t)
 			claims, err := w.sealer.Unseal(w.submitted(t, client))
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Check(t, err)
 			claims.Expires = expires
 			old, err := w.sealer.Seal(claims)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Check(t, err)
 			again := w.comeBack(t, client, old, accepted(map[string]any{"decision": "approve"}))
 			question, ok := again.InputRequests["planloop"].(*mcp.ElicitParams)
 			if !again.NeedsInput() || !ok || !strings.Contains(question.Message, "Add the Redis client") || again.RequestState == old {
@@ -190,14 +181,10 @@ func TestExpiredQuestionAsksAgain(t *testing.T) {
 	client := w.byHand(t)
 	question := map[string]any{"question": "Which region?"}
 	claims, err := w.sealer.Unseal(call(t, client, "planning_ask_user", question).RequestState)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, err)
 	claims.Expires = time.Now().Add(-time.Minute)
 	old, err := w.sealer.Seal(claims)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, err)
 	again, err := client.CallTool(t.Context(), &mcp.CallToolParams{Name: "planning_ask_user", Arguments: question, RequestState: old,
 		InputResponses: accepted(map[string]any{"answer": "the EU"})})
 	if err != nil || !again.NeedsInput() || again.InputRequests["planloop"].(*mcp.ElicitParams).Message != "Which region?" {
@@ -213,9 +200,7 @@ func (w modeWorld) comeBack(t *testing.T, client *mcp.ClientSession, state strin
 	t.Helper()
 	result, err := client.CallTool(t.Context(), &mcp.CallToolParams{Name: "planning_submit_plan", Arguments: goodPlan(),
 		RequestState: state, InputResponses: responses})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, err)
 	return result
 }
 
@@ -332,9 +317,7 @@ func TestRequestStateTellsNothing(t *testing.T) {
 	w := newModeWorld(t, plan.Limits{})
 	given := w.submitted(t, w.byHand(t))
 	claims, err := w.sealer.Unseal(given)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, err)
 	state := w.state()
 	want := mcpserver.SealClaims{
 		By: claims.By, Log: claims.Log, Tool: "planning_submit_plan", Arguments: claims.Arguments, Request: state.ModeNow().Request.ID,
@@ -357,9 +340,7 @@ func TestOddFormsOfTheHandshake(t *testing.T) {
 	c.until(`"id":1`, `"result"`)
 	c.send(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
 	arguments, err := json.Marshal(goodPlan())
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, err)
 	for i, answer := range []string{
 		`"result":{"action":"accept","content":{"decision":["approve"]}}`,
 		`"result":{"action":"accept","content":{"decision":{"approve":true}}}`,
@@ -376,9 +357,7 @@ func TestOddFormsOfTheHandshake(t *testing.T) {
 		var question struct {
 			ID json.RawMessage `json:"id"`
 		}
-		if err := json.Unmarshal([]byte(c.until(`"method":"elicitation/create"`)), &question); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Check(t, json.Unmarshal([]byte(c.until(`"method":"elicitation/create"`)), &question))
 		c.send(`{"jsonrpc":"2.0","id":%s,%s}`, question.ID, answer)
 		if got := c.until(fmt.Sprintf(`"id":%d`, id), `"result"`); strings.Contains(got, "approved by") || strings.Contains(got,
 			`"isError":true`) {

@@ -13,6 +13,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/planloop/planloop/internal/agentsmd"
+	"github.com/planloop/planloop/internal/testenv"
 	"github.com/planloop/planloop/internal/verbs"
 	"github.com/planloop/planloop/mcpserver"
 	"github.com/planloop/planloop/resources"
@@ -48,15 +49,9 @@ func (f agentsFile) Changed(ctx context.Context) <-chan struct{} {
 func (f agentsFile) write(t testing.TB, text string) {
 	t.Helper()
 	path, draft := filepath.Join(f.dir, agentsPath), filepath.Join(f.dir, "draft")
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(draft, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Rename(draft, path); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, os.MkdirAll(filepath.Dir(path), 0o755))
+	testenv.Check(t, os.WriteFile(draft, []byte(text), 0o644))
+	testenv.Check(t, os.Rename(draft, path))
 }
 
 func (f agentsFile) sync(t testing.TB) {
@@ -82,17 +77,11 @@ func TestStatusResourceIsTheToolsAnswer(t *testing.T) {
 	client := newWorldWith(t, verbs.Options{RuleBook: rules}, mcpserver.Options{}).connect(t, handshake, nil)
 	call(t, client, "planning_setup_plan", map[string]any{"objective": "o", "initial_steps": []map[string]any{{"title": "One"}}})
 	var resource any
-	if err := json.Unmarshal([]byte(read(t, client, "plan://status")), &resource); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, json.Unmarshal([]byte(read(t, client, "plan://status")), &resource))
 	want, err := json.Marshal(call(t, client, "planloop_status", nil).StructuredContent)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, err)
 	got, err := json.Marshal(resource)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, err)
 	if string(got) != string(want) || !strings.Contains(string(got), "sync_instructions") || !strings.Contains(string(got), "House rules") {
 		t.Errorf("the resource is\n%s\nthe tool tells\n%s", got, want)
 	}
@@ -127,9 +116,7 @@ func TestDriftIsTold(t *testing.T) {
 		updated <- r.Params.URI
 	}})
 	for _, uri := range []string{"plan://status", "plan://agents.md", "plan://planning-guide.md"} {
-		if err := client.Subscribe(t.Context(), &mcp.SubscribeParams{URI: uri}); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Check(t, client.Subscribe(t.Context(), &mcp.SubscribeParams{URI: uri}))
 	}
 	hear := func(want ...string) {
 		t.Helper()
@@ -148,9 +135,7 @@ func TestDriftIsTold(t *testing.T) {
 	hear("plan://status")
 	rules.sync(t)
 	hear("plan://agents.md", "plan://status")
-	if err := os.Remove(filepath.Join(rules.dir, agentsPath)); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, os.Remove(filepath.Join(rules.dir, agentsPath)))
 	hear("plan://agents.md", "plan://status")
 }
 

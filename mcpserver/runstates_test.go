@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/planloop/planloop/internal/terminal"
+	"github.com/planloop/planloop/internal/testenv"
 	"github.com/planloop/planloop/internal/verbs"
 	"github.com/planloop/planloop/mcpserver"
 	"github.com/planloop/planloop/plan"
@@ -132,9 +133,7 @@ func TestNextActionsInRuns(t *testing.T) {
 			{"person", petra},
 		} {
 			reply, err := service.Status(t.Context(), c.caller, verbs.Status{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Check(t, err)
 			fmt.Fprintf(&out, "%s, %s: %s\n  (%s)\n", c.name, reply.Now.Reason, reply.NextAction, reply.Now.AgentInstructions)
 		}
 		out.WriteString("\n")

@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"testing"
 
+	"github.com/planloop/planloop/internal/testenv"
 	"github.com/planloop/planloop/internal/toolschema"
 	"github.com/planloop/planloop/internal/verbs"
 )
@@ -35,9 +36,7 @@ func TestSchemas(t *testing.T) {
 func generated(t *testing.T, of reflect.Type, generate func(reflect.Type) ([]byte, error)) []byte {
 	t.Helper()
 	schema, err := generate(of)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, err)
 	return schema
 }
 
@@ -45,15 +44,11 @@ func checkSchema(t *testing.T, file string, of reflect.Type, generate func(refle
 	t.Helper()
 	want := generated(t, of, generate)
 	if *update {
-		if err := os.WriteFile(file, want, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Check(t, os.WriteFile(file, want, 0o644))
 		return
 	}
 	got, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, err)
 	if !bytes.Equal(got, want) {
 		t.Errorf("%s is stale, run go generate ./mcpserver\n got %s\nwant %s", file, got, want)
 	}

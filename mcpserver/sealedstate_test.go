@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/planloop/planloop/internal/testenv"
 	"github.com/planloop/planloop/mcpserver"
 )
 
@@ -20,24 +21,16 @@ func claims() mcpserver.SealClaims {
 
 func TestSealed(t *testing.T) {
 	s, err := mcpserver.NewSealer()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, err)
 	token, err := s.Seal(claims())
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, err)
 	got, err := s.Unseal(token)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, err)
 	if diff := cmp.Diff(claims(), got); diff != "" {
 		t.Error(diff)
 	}
 	other, err := mcpserver.NewSealer()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, err)
 	if _, err := other.Unseal(token); !errors.Is(err, mcpserver.ErrSealInvalid) {
 		t.Errorf("a foreign token gives %v", err)
 	}
@@ -55,13 +48,9 @@ func TestSealed(t *testing.T) {
 // TestATokenHasOneSpelling tries tokens that a lenient base64 decoder reads like the original.
 func TestATokenHasOneSpelling(t *testing.T) {
 	s, err := mcpserver.NewSealer()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, err)
 	token, err := s.Seal(claims())
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, err)
 	for at := range len(token) + 1 {
 		for _, extra := range []string{"\n", "\r", "\r\n", "=", " ", "\x00", ".", "\u200b"} {
 			bad := token[:at] + extra + token[at:]
@@ -108,9 +97,7 @@ func TestKeyIsShared(t *testing.T) {
 
 func TestForeignKeyFileIsRefused(t *testing.T) {
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "approval.key"), []byte("short"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, os.WriteFile(filepath.Join(dir, "approval.key"), []byte("short"), 0o600))
 	if _, err := mcpserver.OpenSealer(dir); err == nil {
 		t.Error("a file that is no key was taken for one")
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/planloop/planloop/internal/broadcast"
+	"github.com/planloop/planloop/internal/testenv"
 	"github.com/planloop/planloop/internal/toolbox"
 	"github.com/planloop/planloop/mcpserver"
 	"github.com/planloop/planloop/plan"
@@ -129,9 +130,7 @@ func TestOtherServersAreListed(t *testing.T) {
 				t.Error(diff)
 			}
 			list, err := client.ListTools(t.Context(), nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Check(t, err)
 			tool := list.Tools[len(list.Tools)-3]
 			if tool.Title != "zoo: Its title" || tool.Description != "[server zoo] What it does." || tool.Annotations.ReadOnlyHint ||
 				!strings.Contains(fmt.Sprint(tool.InputSchema), "path") {
@@ -352,9 +351,7 @@ func TestServersQuestionIsBound(t *testing.T) {
 	again := func(tool string, arguments any, state string) *mcp.CallToolResult {
 		result, err := client.CallTool(t.Context(), &mcp.CallToolParams{Name: tool, Arguments: arguments, RequestState: state,
 			InputResponses: answer})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Check(t, err)
 		return result
 	}
 	for _, wrong := range []*mcp.CallToolResult{again("zoo__other", map[string]any{"a": 1}, begun.RequestState),

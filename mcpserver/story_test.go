@@ -14,6 +14,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/planloop/planloop/internal/testenv"
 	"github.com/planloop/planloop/internal/verbs"
 	"github.com/planloop/planloop/plan"
 	"github.com/planloop/planloop/resources"
@@ -24,15 +25,11 @@ func golden(t *testing.T, name, got string) {
 	t.Helper()
 	file := "testdata/" + name
 	if updateGolden() {
-		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Check(t, os.WriteFile(file, []byte(got), 0o644))
 		return
 	}
 	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, err)
 	if diff := cmp.Diff(string(want), got); diff != "" {
 		t.Errorf("%s differs (-want +got):\n%s", file, diff)
 	}
@@ -54,9 +51,7 @@ func (tr *transcript) call(t *testing.T, tool, arguments string) *mcp.CallToolRe
 	fmt.Fprintf(tr, "> %s %s%s\n%s\n", tool, shortened(arguments), verdict, text(t, result))
 	if result.StructuredContent != nil {
 		data, err := json.Marshal(result.StructuredContent)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Check(t, err)
 		fmt.Fprintf(tr, "%s\n", data)
 	}
 	tr.WriteString("\n")
@@ -113,9 +108,7 @@ func testBadInput(t *testing.T, era string) {
 	tr := &transcript{client: w.connect(t, era, nil)}
 	tr.call(t, "planning_setup_plan", `{"objective":"Stay the same","initial_steps":[{"title":"One"},{"title":"Two"}]}`)
 	before, err := w.service.State(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, err)
 	long := func(n int) string { return strings.Repeat("x", n) }
 	for _, bad := range [][2]string{
 		{"planning_setup_plan", `{}`},
@@ -158,9 +151,7 @@ func testBadInput(t *testing.T, era string) {
 		}
 	}
 	after, err := w.service.State(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, err)
 	if after.Revision != before.Revision {
 		t.Errorf("revision %d became %d", before.Revision, after.Revision)
 	}
@@ -218,9 +209,7 @@ func TestUnknownTool(t *testing.T) {
 func TestAnnotations(t *testing.T) {
 	client := newWorld(t).connect(t, handshake, nil)
 	list, err := client.ListTools(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, err)
 	if len(list.Tools) != len(verbs.Table()) {
 		t.Errorf("%d tools, want all %d", len(list.Tools), len(verbs.Table()))
 	}
@@ -265,9 +254,7 @@ func TestResources(t *testing.T) {
 	call(t, client, "planning_setup_plan", map[string]any{"objective": "Second plan",
 		"initial_steps": []map[string]any{{"title": "One"}, {"title": "Two"}}})
 	list, err := client.ListResources(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, err)
 	var out strings.Builder
 	whole := map[string]string{"plan://agents.md": w.service.AgentsMD(), "plan://planning-guide.md": resources.PlanningGuide()}
 	for _, r := range list.Resources {
@@ -308,18 +295,14 @@ func TestRestoredPlanIsNoFormerOne(t *testing.T) {
 	for _, objective := range []string{"First", "Second"} {
 		call(t, client, "planning_setup_plan", map[string]any{"objective": objective})
 		state, err := w.service.State(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Check(t, err)
 		ids = append(ids, state.Plan.ID)
 	}
 	if _, err := w.service.Restore(t.Context(), verbs.Caller{Actor: plan.NewActor(plan.ChannelPage, "ann")}, ids[0]); err != nil {
 		t.Fatal(err)
 	}
 	list, err := client.ListResources(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, err)
 	var former []string
 	for _, r := range list.Resources {
 		if id, ok := strings.CutPrefix(r.URI, "plan://plans/"); ok {
@@ -339,9 +322,7 @@ func TestCompletion(t *testing.T) {
 	complete := func(ref *mcp.CompleteReference, name, value string) []string {
 		result, err := client.Complete(t.Context(), &mcp.CompleteParams{Ref: ref,
 			Argument: mcp.CompleteParamsArgument{Name: name, Value: value}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Check(t, err)
 		return result.Completion.Values
 	}
 	step := &mcp.CompleteReference{Type: "ref/resource", URI: "plan://steps/{step_id}"}
@@ -363,9 +344,7 @@ func TestCompletion(t *testing.T) {
 func TestPrompts(t *testing.T) {
 	client := newWorld(t).connect(t, handshake, nil)
 	list, err := client.ListPrompts(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, err)
 	get := func(name string, arguments map[string]string) (string, error) {
 		got, err := client.GetPrompt(t.Context(), &mcp.GetPromptParams{Name: name, Arguments: arguments})
 		if err != nil {
@@ -406,9 +385,7 @@ func TestPrompts(t *testing.T) {
 	for _, c := range [][]string{{"judge_plan", "Draw the map", "is_approved"}, {"resume", "The plan at hand", "Draw the map", "S001"},
 		{"decompose_goal", "The plan at hand"}, {"suggest_tasks", "Draw the map"}} {
 		body, err := get(c[0], nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Check(t, err)
 		for _, word := range c[1:] {
 			if !strings.Contains(body, word) {
 				t.Errorf("%s does not tell %q:\n%s", c[0], word, body)
@@ -435,9 +412,7 @@ func TestEventsAreHeardOf(t *testing.T) {
 		updated <- r.Params.URI
 	}})
 	other := w.connect(t, stateless, nil)
-	if err := client.Subscribe(t.Context(), &mcp.SubscribeParams{URI: "plan://events"}); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, client.Subscribe(t.Context(), &mcp.SubscribeParams{URI: "plan://events"}))
 	var read struct {
 		Revision int
 		Events   []struct {
@@ -452,13 +427,9 @@ func TestEventsAreHeardOf(t *testing.T) {
 			t.Errorf("told of %s", got)
 		}
 		result, err := client.ReadResource(t.Context(), &mcp.ReadResourceParams{URI: "plan://events"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Check(t, err)
 		read.Events, read.Note = nil, ""
-		if err := json.Unmarshal([]byte(result.Contents[0].Text), &read); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Check(t, json.Unmarshal([]byte(result.Contents[0].Text), &read))
 		var types []string
 		for _, e := range read.Events {
 			types = append(types, strings.TrimSpace(e.Type+" "+e.StepID))
@@ -483,9 +454,7 @@ func TestEventsAreHeardOf(t *testing.T) {
 	if len(read.Events) != 50 || !strings.Contains(read.Note, "planloop log --events") {
 		t.Errorf("%d events, %q", len(read.Events), read.Note)
 	}
-	if err := w.service.Purge(t.Context(), verbs.Caller{Actor: plan.NewActor(plan.ChannelTerminal, "bob")}); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, w.service.Purge(t.Context(), verbs.Caller{Actor: plan.NewActor(plan.ChannelTerminal, "bob")}))
 	heard(1)
 	if len(read.Events) != 0 {
 		t.Errorf("after the purge: %+v", read.Events)
@@ -504,17 +473,13 @@ func TestSubscription(t *testing.T) {
 	call(t, other, "planning_setup_plan", map[string]any{"objective": "Watched",
 		"initial_steps": []map[string]any{{"title": "One"}, {"title": "Two"}}})
 	for _, uri := range []string{"plan://current", "plan://steps/S002"} {
-		if err := client.Subscribe(t.Context(), &mcp.SubscribeParams{URI: uri}); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Check(t, client.Subscribe(t.Context(), &mcp.SubscribeParams{URI: uri}))
 	}
 	call(t, other, "planning_mark_step", map[string]any{"step_id": "S001", "status": "done"})
 	if got := <-updated; got != "plan://current" {
 		t.Errorf("S001 changed, told of %s", got)
 	}
-	if err := client.Unsubscribe(t.Context(), &mcp.UnsubscribeParams{URI: "plan://current"}); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, client.Unsubscribe(t.Context(), &mcp.UnsubscribeParams{URI: "plan://current"}))
 	call(t, other, "planning_mark_step", map[string]any{"step_id": "S002", "status": "in_progress"})
 	if got := <-updated; got != "plan://steps/S002" {
 		t.Errorf("S002 changed, told of %s", got)

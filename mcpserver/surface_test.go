@@ -11,6 +11,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/planloop/planloop/internal/runnable"
+	"github.com/planloop/planloop/internal/testenv"
 	"github.com/planloop/planloop/internal/toolbox"
 	"github.com/planloop/planloop/internal/verbs"
 	"github.com/planloop/planloop/mcpserver"
@@ -27,13 +28,9 @@ func (b boxTools) Tool(name string) (runnable.Tool, bool) { return b.Lookup(name
 func executing(t *testing.T) (world, *mcp.ClientSession) {
 	t.Helper()
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "go.mod"), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, os.WriteFile(filepath.Join(dir, "go.mod"), nil, 0o600))
 	box, err := toolbox.Open(dir, toolbox.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, err)
 	w := newWorldWith(t, verbs.Options{StepTools: boxTools{box.Tools()}}, mcpserver.Options{})
 	return w, w.connect(t, handshake, nil)
 }
@@ -120,14 +117,10 @@ func TestExecutionIsLearnedFromTheSchemas(t *testing.T) {
 		learned := slices.Contains(toolsets, verbs.Execution)
 		w := newWorldWith(t, verbs.Options{}, mcpserver.Options{Toolsets: toolsets})
 		list, err := w.connect(t, handshake, nil).ListTools(t.Context(), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Check(t, err)
 		for _, tool := range list.Tools {
 			schema, err := json.Marshal(tool.InputSchema)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Check(t, err)
 			for _, field := range fields {
 				if slices.Contains(takers, tool.Name) && strings.Contains(string(schema), field) != learned {
 					t.Errorf("%v: %s lists %s: %t", toolsets, tool.Name, field, !learned)
@@ -145,9 +138,7 @@ func TestExampleOfARunnableStep(t *testing.T) {
 	_, client := executing(t)
 	var example map[string]any
 	_, rest, _ := strings.Cut(prompts.Instructions(prompts.React, []string{verbs.Execution}), `{"title"`)
-	if err := json.NewDecoder(strings.NewReader(`{"title"` + rest)).Decode(&example); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, json.NewDecoder(strings.NewReader(`{"title"`+rest)).Decode(&example))
 	call(t, client, "planning_setup_plan", map[string]any{"objective": "Keep a copy", "initial_steps": []string{"Read it"}})
 	call(t, client, "planloop_update", map[string]any{"update_tasks": []any{map[string]any{"id": 1, "when": "true"}}})
 	added := map[string]any{"context_hints": []string{"Read the module file"}, "relevant_file_paths": []string{"go.mod"}, "type": "chore"}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/planloop/planloop/internal/testenv"
 	"github.com/planloop/planloop/internal/verbs"
 	"github.com/planloop/planloop/mcpserver"
 )
@@ -31,9 +32,7 @@ func TestToolsetsThatAreNotChosen(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			client := newWorldWith(t, verbs.Options{}, mcpserver.Options{Toolsets: c.toolsets}).connect(t, handshake, nil)
 			list, err := client.ListTools(t.Context(), nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Check(t, err)
 			var got []string
 			for _, tool := range list.Tools {
 				got = append(got, tool.Name)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/planloop/planloop/internal/testenv"
 	"github.com/planloop/planloop/internal/verbs"
 	"github.com/planloop/planloop/mcpserver"
 	"github.com/planloop/planloop/plan"
@@ -48,9 +49,7 @@ func approvedWorld(t *testing.T, v verifier, wait time.Duration) (world, *mcp.Cl
 		t.Fatal(text(t, submitted))
 	}
 	state, err := w.service.State(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, err)
 	petra := verbs.Caller{Actor: plan.NewActor(plan.ChannelTerminal, "petra")}
 	decision := plan.DecideDraft{Outcome: plan.Approved, Request: state.ModeNow().Request.ID, Digest: plan.Digest(state.Draft)}
 	if _, err := w.service.Decide(t.Context(), petra, decision); err != nil {
@@ -65,14 +64,10 @@ type arguments = map[string]any
 func (w world) until(t *testing.T, holds func(plan.State) bool) {
 	t.Helper()
 	changes, err := w.service.Watch(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, err)
 	for {
 		state, err := w.service.State(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Check(t, err)
 		if holds(state) {
 			return
 		}

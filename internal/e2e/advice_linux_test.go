@@ -7,6 +7,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/planloop/planloop/internal/testenv"
 )
 
 // TestDoctorAdvises: for each state of a log doctor says what to do next, and it recommends a repair only for damage.
@@ -41,9 +43,7 @@ func TestDoctorAdvises(t *testing.T) {
 		"newer": {settled, func(t *testing.T, p *place) { execute(t, p.database(), `PRAGMA user_version = 2`) }, 1, "newer",
 			[]string{"Update planloop"}},
 		"broken off": {settled, func(t *testing.T, p *place) {
-			if err := os.Mkdir(filepath.Join(p.stateDir(), "exchange"), 0o700); err != nil {
-				t.Fatal(err)
-			}
+			testenv.Check(t, os.Mkdir(filepath.Join(p.stateDir(), "exchange"), 0o700))
 		}, 1, "damaged", []string{"repair or restoration was interrupted", "Run `planloop doctor --repair` to finish"}},
 		"full disk": {func(t *testing.T) *place { p := smallDisk(t); setUp(p, 2); return p }, func(t *testing.T, p *place) {
 			fill(t, filepath.Join(p.home, "filler"))
@@ -55,12 +55,8 @@ func TestDoctorAdvises(t *testing.T) {
 			[]string{"plan.db", "Make the state folder and its files yours to read and write"}},
 		"a link": {settled, func(t *testing.T, p *place) {
 			elsewhere := filepath.Join(p.home, "plan.db")
-			if err := os.Rename(p.database(), elsewhere); err != nil {
-				t.Fatal(err)
-			}
-			if err := os.Symlink(elsewhere, p.database()); err != nil {
-				t.Fatal(err)
-			}
+			testenv.Check(t, os.Rename(p.database(), elsewhere))
+			testenv.Check(t, os.Symlink(elsewhere, p.database()))
 		}, 1, "unexamined", []string{"is a link", "move it away"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -106,13 +102,9 @@ func TestDoctorOfALockedLog(t *testing.T) {
 	t.Parallel()
 	p := settledPlace(t, 3)
 	lock, err := os.OpenFile(filepath.Join(p.stateDir(), "lock"), os.O_RDWR, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, err)
 	defer lock.Close()
-	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, syscall.Flock(int(lock.Fd()), syscall.LOCK_EX))
 	if got := p.run("doctor"); got.code != 1 || !containsAll(got.out, []string{"locked by another process", "end the process that holds"}) {
 		t.Errorf("doctor: exit code %d\n%s%s", got.code, got.out, got.err)
 	}
@@ -137,9 +129,7 @@ func TestRestore(t *testing.T) {
 	execute(t, other.database(), `DELETE FROM record WHERE seq = 2`)
 	other.must("doctor", "--repair")
 	foreign := filepath.Join(p.stateDir(), "damaged-20200101T000000Z-1")
-	if err := os.CopyFS(foreign, os.DirFS(keptIn(t, other))); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, os.CopyFS(foreign, os.DirFS(keptIn(t, other))))
 	p.private(t)
 	if got := p.run("doctor", "--restore", foreign); got.code != 1 ||
 		!containsAll(got.err, []string{"of this workspace", "nothing was changed"}) {

@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/planloop/planloop/internal/testenv"
 	"github.com/planloop/planloop/plan"
 )
 
@@ -45,9 +46,7 @@ func newHostilePlace(t *testing.T, timeout, mischief string) hostilePlace {
 	p.setUp(`{"title":"Do this"}`, `{"title":"Do that"}`)
 	script := filepath.Join(p.prompts, "agent")
 	text := fmt.Sprintf(hostile, p.stateDir(), p.lasting, mischief)
-	if err := os.WriteFile(script, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, os.WriteFile(script, []byte(text), 0o600))
 	p.configure(fmt.Sprintf("step_approval: never\nagents: {default: {command: [/bin/sh, %q], timeout: %s}}\n", script, timeout))
 	return p
 }
@@ -158,9 +157,7 @@ func TestAgentKillsItsEngine(t *testing.T) {
 func flood(t *testing.T) int {
 	text := cmp.Or(os.Getenv("PLANLOOP_E2E_FLOOD"), "50000000")
 	bytes, err := strconv.Atoi(text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, err)
 	return bytes
 }
 

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+
+	"github.com/planloop/planloop/internal/testenv"
 )
 
 // TestBadFrames sends lines that are not messages, or not valid yet. Each is answered, overlong lines are skipped, nothing changes, and the
@@ -16,9 +18,7 @@ func TestBadFrames(t *testing.T) {
 	if f, err := h.request("tools/list", nil); err != nil || f.Error == nil || !strings.Contains(f.Error.Message, "initialize") {
 		t.Errorf("before initialize: %+v, %v", f, err)
 	}
-	if err := h.initialize(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, h.initialize())
 	for _, line := range []string{
 		`{`, `nonsense`, `[]`, `[{"jsonrpc":"2.0","id":1,"method":"ping"}]`, `"text"`, `7`, `null`, `{}`, "\x00", "\xff\xfe",
 		`{"jsonrpc":"2.0"`,
@@ -28,9 +28,7 @@ func TestBadFrames(t *testing.T) {
 		strings.Repeat(`[`, 100_000), `{"jsonrpc":"2.0","id":"deep","method":"ping","params":` + strings.Repeat(`{"a":`, 20_000),
 		strings.Repeat("x", 5<<20),
 	} {
-		if err := h.write(line); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Check(t, h.write(line))
 		if f := h.next(`"code":-32`); f.Error == nil || f.Error.Message == "" {
 			t.Errorf("%.40q: no error: %+v", line, f)
 		}
@@ -59,9 +57,7 @@ func TestBadFrames(t *testing.T) {
 		}
 	}
 	// Blank lines and carriage returns are neither messages nor errors.
-	if err := h.write("\r\n \t\r\n" + `{"jsonrpc":"2.0","id":"after","method":"ping"}` + "\r"); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, h.write("\r\n \t\r\n"+`{"jsonrpc":"2.0","id":"after","method":"ping"}`+"\r"))
 	h.next(`"after"`, `"result"`)
 	unchanged(t, p, 1)
 	h.do("planning_mark_step", arguments{"step_id": "S001", "status": "done"})

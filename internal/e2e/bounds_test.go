@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"github.com/planloop/planloop/internal/testenv"
 )
 
 // TestSubscriptionsAreBounded subscribes to existing resources, to impossible ones, and to more than any client needs.
@@ -88,13 +90,9 @@ func TestHeaderAndStreams(t *testing.T) {
 	client := &http.Client{Transport: &http.Transport{}}
 	for n := range 101 {
 		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.base+"/sse", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Check(t, err)
 		stream, err := client.Do(request)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Check(t, err)
 		defer stream.Body.Close()
 		if (n < 100) != (stream.StatusCode == http.StatusOK) {
 			t.Fatalf("stream %d: %d", n+1, stream.StatusCode)

@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/planloop/planloop/internal/testenv"
 	"github.com/planloop/planloop/plan"
 )
 
@@ -49,9 +50,7 @@ func TestManyProcessesWrite(t *testing.T) {
 		acknowledged[writers], err = markByHand(p, plan.StepID(writers+1))
 		return err
 	})
-	if err := group.Wait(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, group.Wait())
 	t.Logf("%d changes by %d servers and %d command lines in %v", writers*marks+byHand, writers, byHand, time.Since(begin))
 
 	records := p.records(0)

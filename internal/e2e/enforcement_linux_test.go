@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/planloop/planloop/internal/testenv"
 )
 
 // payload returns Claude Code's hook input before a tool: one of planloop's own, or of the host.
@@ -221,14 +223,10 @@ func TestForgedSigns(t *testing.T) {
 	setUp(p, 1)
 	a := p.agent("agent")
 	payload := filepath.Join(t.TempDir(), "payload.json")
-	if err := os.WriteFile(payload, []byte(p.payload("Read")), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, os.WriteFile(payload, []byte(p.payload("Read")), 0o600))
 	const hook = `"$PLANLOOP" hook claude pre-tool-use <`
 	other := filepath.Join(filepath.Dir(a.commands), "other") // a host below it: a shell under another name
-	if err := os.Link(a.cmd.Path, other); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, os.Link(a.cmd.Path, other))
 	a.do("planning_enter_plan_mode", arguments{"reason": "it is large"})
 	p.expectEnforcement("without a hook", noHook)
 
@@ -253,9 +251,7 @@ func TestForgedSigns(t *testing.T) {
 	if err := a.cmd.Process.Kill(); err != nil { // its server lives on: the test holds its input
 		t.Fatal(err)
 	}
-	if err := unix.Waitid(unix.P_PID, a.cmd.Process.Pid, nil, unix.WEXITED|unix.WNOWAIT, nil); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, unix.Waitid(unix.P_PID, a.cmd.Process.Pid, nil, unix.WEXITED|unix.WNOWAIT, nil))
 	p.expectEnforcement("the host was killed", "")
 	a.leave()
 }

@@ -22,6 +22,7 @@ import (
 	"github.com/fsnotify/fsnotify"
 
 	"github.com/planloop/planloop/internal/store/sqlite"
+	"github.com/planloop/planloop/internal/testenv"
 	"github.com/planloop/planloop/plan"
 )
 
@@ -210,12 +211,8 @@ func TestEngineKilledBeforeItsRecord(t *testing.T) {
 	log := sqlite.New(p.stateDir(), sqlite.Options{LockWait: patience})
 	defer log.Close()
 	unlock, err := log.Lock(context.Background()) // so that no record can be written
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(release, []byte("go\n"), 0); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, err)
+	testenv.Check(t, os.WriteFile(release, []byte("go\n"), 0))
 	values := filepath.Join(p.stateDir(), "values")
 	p.untilFiles(values, func(names string) bool { return names != "" && !strings.Contains(names, ".tmp") })
 	kill(t, cmd)
@@ -290,9 +287,7 @@ func TestTwoEngines(t *testing.T) {
 		}
 	}
 	both, err := os.OpenFile(release, os.O_RDWR, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, err)
 	defer both.Close()
 	_, _ = io.WriteString(both, "go\n")
 	p.heard(started)
@@ -314,20 +309,14 @@ func TestInterruptedRun(t *testing.T) {
 			p.setUp(command(`echo $$ > started; read x < go`, ""), command("true", `,"depends_on":["S001"]`))
 			cmd := p.command("run", "--json")
 			told, err := cmd.StderrPipe()
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Check(t, err)
 			var out strings.Builder
 			cmd.Stdout = &out
-			if err := cmd.Start(); err != nil {
-				t.Fatal(err)
-			}
+			testenv.Check(t, cmd.Start())
 			defer kill(t, cmd)
 			pid := p.heard(started)
 			interrupt := func() {
-				if err := cmd.Process.Signal(os.Interrupt); err != nil {
-					t.Fatal(err)
-				}
+				testenv.Check(t, cmd.Process.Signal(os.Interrupt))
 			}
 			interrupt()
 			note := make([]byte, 200)

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/planloop/planloop/internal/safetext"
+	"github.com/planloop/planloop/internal/testenv"
 )
 
 // peer sends messages verbatim over one transport, and returns the answer to each.
@@ -30,14 +31,10 @@ func peers(t *testing.T, p *place, args ...string) []peer {
 	session := []string{"Mcp-Session-Id", began.header.Get("Mcp-Session-Id"), "MCP-Protocol-Version", "2025-11-25"}
 	return []peer{
 		{"stdio", "", func(message string) string {
-			if err := stdio.write(message); err != nil {
-				t.Fatal(err)
-			}
+			testenv.Check(t, stdio.write(message))
 			f := stdio.next()
 			text, err := json.Marshal(f)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Check(t, err)
 			return string(text)
 		}},
 		{"http", "", func(message string) string { return s.post(message, session...).body }},
@@ -51,21 +48,15 @@ func peers(t *testing.T, p *place, args ...string) []peer {
 func ssePeer(t *testing.T, s *httpServer) func(string) string {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.base+"/sse", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, err)
 	stream, err := (&http.Client{Transport: &http.Transport{}}).Do(request)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, err)
 	t.Cleanup(func() { _ = stream.Body.Close() })
 	lines := bufio.NewReaderSize(stream.Body, 8<<20)
 	data := func() string {
 		for {
 			line, err := lines.ReadString('\n')
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Check(t, err)
 			if text, ok := strings.CutPrefix(line, "data: "); ok {
 				return strings.TrimSpace(text)
 			}

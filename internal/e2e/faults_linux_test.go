@@ -8,6 +8,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/planloop/planloop/internal/testenv"
 )
 
 // TestFullDisk fills a small disk under a plan: impossible writes are refused and no data is lost; with space again the work continues.
@@ -52,9 +54,7 @@ func TestFullDisk(t *testing.T) {
 	}
 	h.do("planning_read_plan", arguments{})
 
-	if err := os.Remove(filler); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, os.Remove(filler))
 	h.do("planning_mark_step", arguments{"step_id": "S001", "status": "done", "note": "with space again"})
 	p.must("step", "mark", "S002", "done")
 	logged := notes(p.records(0))
@@ -81,9 +81,7 @@ func TestNoSpaceToBegin(t *testing.T) {
 	if text := h.refusal("planning_setup_plan", arguments{"objective": "x"}); !strings.Contains(text, "disk is full") {
 		t.Errorf("planning_setup_plan says: %s\n%s", text, h.errors)
 	}
-	if err := os.Remove(filepath.Join(disk, "filler")); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, os.Remove(filepath.Join(disk, "filler")))
 	h.do("planning_setup_plan", arguments{"objective": "With space again"})
 	p.sound()
 }
@@ -92,9 +90,7 @@ func TestNoSpaceToBegin(t *testing.T) {
 func fill(t *testing.T, path string) {
 	t.Helper()
 	f, err := os.Create(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, err)
 	defer f.Close()
 	for {
 		if _, err := f.Write(make([]byte, 4096)); errors.Is(err, syscall.ENOSPC) {

@@ -13,6 +13,8 @@ import (
 	"testing"
 
 	_ "modernc.org/sqlite" // writes as other programs would
+
+	"github.com/planloop/planloop/internal/testenv"
 )
 
 // TestDamage damages the files of a log in many ways. The next user learns what is wrong and what to do, over MCP and on the command line;
@@ -88,9 +90,7 @@ func TestRandomDamage(t *testing.T) {
 	p := settledPlace(t, 300)
 	want := p.must("log", "--json", "-n", "0")
 	original, err := os.ReadFile(p.database())
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, err)
 	random := rand.New(rand.NewPCG(1, 2))
 	noticed := 0
 	for range flips {
@@ -240,28 +240,20 @@ func (p *place) goesOn(t *testing.T) {
 func rewrite(t *testing.T, path string, change func([]byte) []byte) {
 	t.Helper()
 	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, change(data), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, err)
+	testenv.Check(t, os.WriteFile(path, change(data), 0o600))
 }
 
 func remove(t *testing.T, path string) {
 	t.Helper()
-	if err := os.Remove(path); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, os.Remove(path))
 }
 
 // execute runs SQL on a database as any program could, and leaves no write-ahead log.
 func execute(t *testing.T, path, statements string) {
 	t.Helper()
 	db, err := sql.Open("sqlite", path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, err)
 	defer db.Close()
 	db.SetMaxOpenConns(1)
 	for _, text := range []string{statements, `PRAGMA wal_checkpoint(TRUNCATE)`} {
@@ -269,9 +261,7 @@ func execute(t *testing.T, path, statements string) {
 			t.Fatal(err)
 		}
 	}
-	if err := os.Chmod(path, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, os.Chmod(path, 0o600))
 }
 
 // fingerprint identifies a file's content; "" without a file.
@@ -294,8 +284,6 @@ func kept(t *testing.T, p *place) string {
 		}
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, err)
 	return strings.Join(found, "\n")
 }

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/planloop/planloop/internal/testenv"
 )
 
 // nobody is an unprivileged user; only root can switch to it.
@@ -85,9 +87,7 @@ func TestReadOnlyFolder(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := os.Chmod(filepath.Join(p.stateDir(), "growth"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, os.Chmod(filepath.Join(p.stateDir(), "growth"), 0o700))
 	p.goesOn(t)
 }
 
@@ -151,12 +151,8 @@ func TestFolderThatOthersControl(t *testing.T) {
 		p := newPlace(t)
 		setUp(p, 3)
 		elsewhere := filepath.Join(t.TempDir(), "plan.db")
-		if err := os.Rename(p.database(), elsewhere); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Symlink(elsewhere, p.database()); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Check(t, os.Rename(p.database(), elsewhere))
+		testenv.Check(t, os.Symlink(elsewhere, p.database()))
 		p.untrusted(t, p.database(), "link")
 	})
 	t.Run("another user's", func(t *testing.T) {

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/planloop/planloop/internal/testenv"
 )
 
 const hookPayload = `{"session_id":"s1","hook_event_name":"PreToolUse","tool_name":"Write","tool_input":{"file_path":"main.go"}}`
@@ -42,9 +44,7 @@ func hookFaults() map[string]func() hookFault {
 		},
 		"the log's folder cannot be read": func() hookFault {
 			return hookFault{unknown: true, raise: func(t *testing.T, p *place) {
-				if err := os.Rename(p.stateDir(), p.stateDir()+"-away"); err != nil {
-					t.Fatal(err)
-				}
+				testenv.Check(t, os.Rename(p.stateDir(), p.stateDir()+"-away"))
 				rewriteOrMake(t, p.stateDir(), "no folder")
 			}}
 		},
@@ -59,9 +59,7 @@ func hookFaults() map[string]func() hookFault {
 
 func rewriteOrMake(t *testing.T, path, text string) {
 	t.Helper()
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, os.WriteFile(path, []byte(text), 0o600))
 }
 
 // TestHookInTrouble: in planning mode, a hook that cannot find its answer refuses, within the hosts' time-outs; otherwise it says nothing.

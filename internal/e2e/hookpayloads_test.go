@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/planloop/planloop/internal/testenv"
 	"github.com/planloop/planloop/plan"
 )
 
@@ -43,9 +44,7 @@ var envelopes = map[string]struct{ host, event, payload string }{
 func hookCases(t *testing.T, name string) (lines []string) {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("testdata", name))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, err)
 	for line := range strings.Lines(string(text)) {
 		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "#") {
 			lines = append(lines, line)
@@ -109,9 +108,7 @@ func payloadPlace(t *testing.T) (p *place, names *strings.Replacer) {
 	}
 	writeBelow(t, outside, "inline/SKILL.md", skill("linked-out", ""))
 	for _, path := range []string{filepath.Join(p.workspace, "sub"), filepath.Join(outside, "plans")} {
-		if err := os.Mkdir(path, 0o755); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Check(t, os.Mkdir(path, 0o755))
 	}
 	for from, to := range map[string]string{filepath.Join(outside, "in"): p.workspace,
 		filepath.Join(p.workspace, ".claude/skills/linked-out"): filepath.Join(outside, "inline")} {
@@ -125,12 +122,8 @@ func payloadPlace(t *testing.T) (p *place, names *strings.Replacer) {
 func writeBelow(t *testing.T, dir, name, text string) {
 	t.Helper()
 	path := filepath.Join(dir, name)
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(text), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, os.MkdirAll(filepath.Dir(path), 0o755))
+	testenv.Check(t, os.WriteFile(path, []byte(text), 0o755))
 }
 
 // askHook runs the hook with a case and returns its refusal, "" if the call passes.
@@ -209,9 +202,7 @@ func TestHookPayloads(t *testing.T) {
 	}
 	path := filepath.Join("testdata", "hookpayloads.golden")
 	if *update {
-		if err := os.WriteFile(path, []byte(golden.String()), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Check(t, os.WriteFile(path, []byte(golden.String()), 0o644))
 	}
 	want, _ := os.ReadFile(path)
 	if got := golden.String(); got != string(want) {

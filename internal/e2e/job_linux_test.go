@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/planloop/planloop/internal/store/sqlite"
+	"github.com/planloop/planloop/internal/testenv"
 	"github.com/planloop/planloop/plan"
 )
 
@@ -125,9 +126,7 @@ func TestJob(t *testing.T) {
 	})
 	kill(t, first)
 	j.write("open", "")
-	if err := os.Remove(gate); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, os.Remove(gate))
 	j.until("waiting_for_person")
 	if got := j.asks(); len(got) != 1 || got["S010"] != plan.AskPause {
 		t.Fatalf("the open question is about %v", got)

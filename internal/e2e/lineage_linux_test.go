@@ -9,6 +9,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/planloop/planloop/internal/testenv"
 )
 
 // agent is the program of an agent: it starts a server, which the test talks to, and runs given command lines in its own shell.
@@ -194,9 +196,7 @@ func TestServerOfAnAgentsScript(t *testing.T) {
 	a := p.agent("agent")
 	a.do("planning_read_plan", arguments{}) // makes its server known
 	submit, call := asking(t, "planning_submit_plan", submission("Add the Redis client")), filepath.Join(t.TempDir(), "call.jsonl")
-	if err := os.WriteFile(call, []byte(submit), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, os.WriteFile(call, []byte(submit), 0o600))
 	const script = `env -i PATH="$PATH" HOME="$HOME" XDG_STATE_HOME="$XDG_STATE_HOME" "$PLANLOOP" serve <`
 	if got := a.shell(script + call + "; true"); !strings.Contains(got, "Plan submitted") || strings.Contains(got, "inputRequests") {
 		t.Errorf("the script's server asks its client:\n%s", got)
@@ -210,9 +210,7 @@ func TestServerOfAnAgentsScript(t *testing.T) {
 func asking(t *testing.T, tool string, args any) string {
 	t.Helper()
 	text, err := json.Marshal(args)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, err)
 	return fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":%q,"arguments":%s,"_meta":{`+
 		`"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"elicitation":{}},`+
 		`"io.modelcontextprotocol/clientInfo":{"name":"script","version":"1"}}}}`+"\n", tool, text)

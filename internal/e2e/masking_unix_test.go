@@ -119,9 +119,7 @@ func TestSecretsAreMasked(t *testing.T) {
 
 func put(t *testing.T, file, text string) {
 	t.Helper()
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, os.WriteFile(file, []byte(text), 0o600))
 }
 
 // ask returns the result of a request.

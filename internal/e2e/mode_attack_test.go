@@ -320,9 +320,7 @@ func (m *attacker) attack(t *testing.T, era int) {
 			`lities":{"elicitation":{}}`, 1)
 	}
 	sent, err := m.hosts[era].ask(method, json.RawMessage(`{`+params+`}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, err)
 	sent.method = params
 	m.queues[era] = append(m.queues[era], sent)
 	m.settle(t, era, pipelined)
@@ -367,9 +365,7 @@ func (m *attacker) judge(t *testing.T, params string, f frame) {
 			Phase plan.Phase `json:"phase"`
 		} `json:"structuredContent"`
 	}
-	if err := json.Unmarshal(f.Result, &result); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, json.Unmarshal(f.Result, &result))
 	switch {
 	case result.State != "":
 		m.counts["asked the user"]++

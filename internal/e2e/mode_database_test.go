@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/planloop/planloop/internal/testenv"
 )
 
 // otherConnection opens the log's database as any program of the user could.
@@ -77,15 +79,11 @@ func TestForgedRowsAreNoticed(t *testing.T) {
 			p.must("show")
 			db := p.otherConnection("rw")
 			result, err := db.Exec(c.statement)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Check(t, err)
 			if n, err := result.RowsAffected(); err != nil || n != 1 {
 				t.Fatalf("%d rows, %v", n, err)
 			}
-			if err := db.Close(); err != nil {
-				t.Fatal(err)
-			}
+			testenv.Check(t, db.Close())
 			got := p.run("doctor")
 			if got.code != 1 || !strings.Contains(got.out, "damaged") {
 				t.Errorf("doctor: exit code %d\n%s%s", got.code, got.out, got.err)
@@ -117,9 +115,7 @@ func TestForgedPhaseColumn(t *testing.T) {
 	if _, err := db.Exec(`UPDATE record SET phase = 'executing'`); err != nil {
 		t.Fatal(err)
 	}
-	if err := db.Close(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, db.Close())
 	h := p.open("--agent", "teller")
 	h.refusal("planning_mark_step", arguments{"step_id": "S001", "status": "done"})
 	h.leave()

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/planloop/planloop/internal/process/lineagetest"
+	"github.com/planloop/planloop/internal/testenv"
 	"github.com/planloop/planloop/plan"
 )
 
@@ -54,9 +55,7 @@ func (p *place) person(args ...string) *terminal {
 func otherSide(t testing.TB, control *os.File) *os.File {
 	t.Helper()
 	conn, err := control.SyscallConn()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, err)
 	number := 0
 	var failed error
 	err = conn.Control(func(fd uintptr) {
@@ -68,9 +67,7 @@ func otherSide(t testing.TB, control *os.File) *os.File {
 		t.Fatal(err, failed)
 	}
 	side, err := os.OpenFile(fmt.Sprintf("/dev/pts/%d", number), os.O_RDWR|unix.O_NOCTTY, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, err)
 	return side
 }
 

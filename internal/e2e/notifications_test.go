@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/planloop/planloop/internal/testenv"
 )
 
 // TestOthersHearOfChanges has clients of every kind wait for changes by another process, and then the command line.
@@ -132,9 +134,7 @@ func subscribe(t *testing.T, to mcp.Transport) func(*testing.T) {
 		ResourceUpdatedHandler: func(_ context.Context, r *mcp.ResourceUpdatedNotificationRequest) {
 			updated <- r.Params.URI
 		}})
-	if err := client.Subscribe(t.Context(), &mcp.SubscribeParams{URI: "plan://current"}); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, client.Subscribe(t.Context(), &mcp.SubscribeParams{URI: "plan://current"}))
 	return func(t *testing.T) {
 		late := time.NewTimer(patience)
 		defer late.Stop()

@@ -8,6 +8,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/planloop/planloop/internal/testenv"
 )
 
 // linger is a command that leaves a long-lived process outside its session, family and environment, which could later decide on a terminal
@@ -42,32 +44,22 @@ func TestNothingStaysToDecideLater(t *testing.T) {
 			t.Parallel()
 			p := newPlace(t)
 			pipe := filepath.Join(p.workspace, "pipe")
-			if err := syscall.Mkfifo(pipe, 0o600); err != nil {
-				t.Fatal(err)
-			}
+			testenv.Check(t, syscall.Mkfifo(pipe, 0o600))
 			h := p.open("--toolsets", "planning,mode,workspace")
 			sent, err := h.askTool("bash_execute", arguments{"command": linger + waits, "timeout": 500})
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Check(t, err)
 			witness, err := os.OpenFile(pipe, os.O_RDWR, 0) // both ends: it opens at once
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Check(t, err)
 			defer witness.Close()
 			if line, err := bufio.NewReader(witness).ReadString('\n'); err != nil || line != "up\n" {
 				t.Fatalf("%q, %v", line, err)
 			}
 			end(t, p, h, sent)
 			reading, err := os.OpenFile(pipe, os.O_RDONLY|syscall.O_NONBLOCK, 0)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Check(t, err)
 			defer reading.Close()
 			_ = witness.Close()
-			if err := reading.SetReadDeadline(time.Now().Add(patience)); err != nil {
-				t.Fatal(err)
-			}
+			testenv.Check(t, reading.SetReadDeadline(time.Now().Add(patience)))
 			if _, err := io.ReadAll(reading); err != nil {
 				t.Errorf("it lives on: %v", err)
 			}

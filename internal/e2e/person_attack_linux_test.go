@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/planloop/planloop/internal/process/lineagetest"
+	"github.com/planloop/planloop/internal/testenv"
 	"github.com/planloop/planloop/plan"
 )
 
@@ -199,9 +200,7 @@ func (a agent) try(line string) string {
 
 func mustExecutable(t testing.TB) string {
 	path, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, err)
 	return path
 }
 
@@ -233,9 +232,7 @@ func remaining() []wayToDecide {
 func TestRemainingWays(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile("../../docs/security.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, err)
 	_, section, _ := strings.Cut(string(page), "### Ways that remain\n")
 	section, _, _ = strings.Cut(section, "\n#")
 	var listed, want []string

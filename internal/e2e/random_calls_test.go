@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/planloop/planloop/internal/testenv"
 )
 
 const (
@@ -144,9 +146,7 @@ func outputSchemas(t *testing.T, h *host) map[string]*jsonschema.Schema {
 			Output json.RawMessage `json:"outputSchema"`
 		} `json:"tools"`
 	}
-	if err := json.Unmarshal(f.Result, &list); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, json.Unmarshal(f.Result, &list))
 	compiler := jsonschema.NewCompiler()
 	schemas := map[string]*jsonschema.Schema{}
 	for _, tool := range list.Tools {
@@ -154,9 +154,7 @@ func outputSchemas(t *testing.T, h *host) map[string]*jsonschema.Schema {
 		if err != nil {
 			t.Fatal(tool.Name, err)
 		}
-		if err := compiler.AddResource(tool.Name, document); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Check(t, compiler.AddResource(tool.Name, document))
 		if schemas[tool.Name], err = compiler.Compile(tool.Name); err != nil {
 			t.Fatal(err)
 		}

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/planloop/planloop/internal/testenv"
 )
 
 // at returns the same user in another directory, a work tree.
@@ -152,9 +154,7 @@ func TestACommandEndsWhenADirectoryBelowIsHeld(t *testing.T) {
 	h := parent.open("--toolsets", "planning,workspace")
 	const command = "echo begun; echo x >up; until [ -e never ]; do sleep 0.01; done"
 	sent, err := h.askTool("bash_execute", arguments{"command": command, "timeout": 500})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, err)
 	for _, err := os.Stat(filepath.Join(parent.workspace, "up")); err != nil; _, err = os.Stat(filepath.Join(parent.workspace, "up")) {
 		runtime.Gosched()
 	}
@@ -166,9 +166,7 @@ func TestACommandEndsWhenADirectoryBelowIsHeld(t *testing.T) {
 func answered(t *testing.T, sent pending, words ...string) {
 	t.Helper()
 	frame, err := sent.wait()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, err)
 	reply, err := frame.asTool()
 	for _, word := range words {
 		if err != nil || reply.refused || !strings.Contains(reply.text, word) {

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/planloop/planloop/internal/testenv"
 )
 
 // TestRepairIsBrokenOff ends a repair, and then its undoing, at one system call after another, by an error and by a kill. The remaining
@@ -20,9 +22,7 @@ func TestRepairIsBrokenOff(t *testing.T) {
 	damagedAs := fingerprint(t, original.database())
 	repaired := *original
 	repaired.home = filepath.Join(t.TempDir(), "repaired")
-	if err := os.CopyFS(repaired.home, os.DirFS(original.home)); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, os.CopyFS(repaired.home, os.DirFS(original.home)))
 	repaired.env = append(repaired.env[:len(repaired.env):len(repaired.env)], "XDG_STATE_HOME="+repaired.home)
 	repaired.private(t)
 	repaired.must("doctor", "--repair")

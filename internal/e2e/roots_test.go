@@ -8,23 +8,21 @@ import (
 	"testing"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/planloop/planloop/internal/testenv"
 )
 
 // rooted returns a client of a server started outside any project, with some directories open.
 func rooted(t *testing.T, p *place, kind, era string, roots ...string) *sdk {
 	t.Helper()
-	if err := os.Remove(filepath.Join(p.workspace, ".git")); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, os.Remove(filepath.Join(p.workspace, ".git")))
 	client := mcp.NewClient(&mcp.Implementation{Name: "sdk", Version: "1"}, nil)
 	for _, root := range roots {
 		//lint:ignore SA1019 hosts tell them, and some nothing else
 		client.AddRoots(&mcp.Root{URI: (&url.URL{Scheme: "file", Path: filepath.ToSlash(root)}).String()})
 	}
 	session, err := client.Connect(t.Context(), p.transport(kind), &mcp.ClientSessionOptions{ProtocolVersion: era})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, err)
 	t.Cleanup(func() { _ = session.Close() })
 	return &sdk{session, t}
 }

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/planloop/planloop/internal/testenv"
 )
 
 // Revisions of the protocol: three with a handshake, and the stateless one.
@@ -46,9 +48,7 @@ func connect(t testing.TB, to mcp.Transport, version string, opts *mcp.ClientOpt
 	t.Helper()
 	client := mcp.NewClient(&mcp.Implementation{Name: "sdk", Version: "1"}, opts)
 	session, err := client.Connect(t.Context(), to, &mcp.ClientSessionOptions{ProtocolVersion: version})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, err)
 	t.Cleanup(func() { _ = session.Close() })
 	if got := session.InitializeResult().ProtocolVersion; got != version {
 		t.Fatalf("revision %s was agreed on, want %s", got, version)

@@ -8,6 +8,8 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"github.com/planloop/planloop/internal/testenv"
 )
 
 const token = "correct-horse-battery-staple-4711"
@@ -16,9 +18,7 @@ const token = "correct-horse-battery-staple-4711"
 func tokenFile(t *testing.T, text string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "token")
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, os.WriteFile(path, []byte(text), 0o600))
 	return path
 }
 
@@ -244,9 +244,7 @@ func checkModes(t *testing.T, home string) {
 	t.Helper()
 	for _, path := range strings.Split(files(t, home), "\n") {
 		info, err := os.Lstat(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Check(t, err)
 		want := os.FileMode(0o600)
 		if info.IsDir() {
 			want = 0o700

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/planloop/planloop/internal/testenv"
 )
 
 const opening = `{"jsonrpc":"2.0","id":0,"method":"initialize",` +
@@ -67,16 +69,10 @@ func TestHostThatLeaves(t *testing.T) {
 	var errors output
 	cmd.Stderr = &errors
 	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, err)
 	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, err)
+	testenv.Check(t, cmd.Start())
 	if _, err := in.Write([]byte(opening + strings.Repeat(readCurrent, 50))); err != nil {
 		t.Fatal(err)
 	}

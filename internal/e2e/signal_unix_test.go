@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/planloop/planloop/internal/testenv"
 )
 
 // TestSignals ends servers with signals during any activity: exit code 0.
@@ -20,21 +22,15 @@ func TestSignals(t *testing.T) {
 			setUp(p, 1)
 			h := p.open()
 			h.do("planning_mark_step", arguments{"step_id": "S001", "status": "in_progress"})
-			if err := h.cmd.Process.Signal(signal); err != nil {
-				t.Fatal(err)
-			}
+			testenv.Check(t, h.cmd.Process.Signal(signal))
 			if code := h.wait(); code != 0 {
 				t.Errorf("stdio: exit code %d\n%s", code, h.errors)
 			}
 
 			s := p.serveHTTP()
 			client := connect(t, s.transport("http"), handshake, nil)
-			if err := client.Subscribe(t.Context(), &mcp.SubscribeParams{URI: "plan://current"}); err != nil {
-				t.Fatal(err)
-			}
-			if err := s.cmd.Process.Signal(signal); err != nil {
-				t.Fatal(err)
-			}
+			testenv.Check(t, client.Subscribe(t.Context(), &mcp.SubscribeParams{URI: "plan://current"}))
+			testenv.Check(t, s.cmd.Process.Signal(signal))
 			s.endsWith(t, 0)
 			p.sound()
 		})
@@ -65,16 +61,10 @@ func TestClientThatStopsReading(t *testing.T) {
 	var errors output
 	cmd.Stderr = &errors
 	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, err)
 	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, err)
+	testenv.Check(t, cmd.Start())
 	if _, err := in.Write([]byte(opening + strings.Repeat(readCurrent, 100))); err != nil {
 		t.Fatal(err)
 	}
@@ -82,15 +72,11 @@ func TestClientThatStopsReading(t *testing.T) {
 		t.Fatal(err)
 	}
 	began := time.Now()
-	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, cmd.Process.Signal(syscall.SIGTERM))
 	late := time.AfterFunc(patience, func() { _ = cmd.Process.Kill() })
 	defer late.Stop()
 	state, err := cmd.Process.Wait()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, err)
 	if state.ExitCode() != 0 {
 		t.Errorf("%v after %v\n%s", state, time.Since(began), &errors)
 	}

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/gofrs/flock"
+
+	"github.com/planloop/planloop/internal/testenv"
 )
 
 // TestProbeLeavesNothing starts servers only to list their features, as hosts that probe do: no file is written.
@@ -129,9 +131,7 @@ func TestSecondCopyDoesNotDisturb(t *testing.T) {
 	if code := second.leave(); code != 0 {
 		t.Errorf("exit code %d\n%s", code, second.errors)
 	}
-	if err := lock.Unlock(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, lock.Unlock())
 	third := p.open() // and one that gets killed
 	if _, err := third.request("tools/list", nil); err != nil {
 		t.Error(err)

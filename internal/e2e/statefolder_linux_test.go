@@ -9,6 +9,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/planloop/planloop/internal/testenv"
 )
 
 // tree lists the content of a path, with modes, sizes and the text of plain files.
@@ -28,13 +30,9 @@ func tree(t *testing.T, path string) string {
 		fmt.Fprintf(&all, "%s %s %q\n", path, info.Mode(), text)
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, err)
 	info, err := os.Stat(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, err)
 	return info.Mode().String() + "\n" + all.String()
 }
 
@@ -57,18 +55,12 @@ func TestLinksInTheStateFolder(t *testing.T) {
 			victim := filepath.Join(t.TempDir(), "victim")
 			if err := os.Rename(path, victim); errors.Is(err, fs.ErrNotExist) {
 				err = os.WriteFile(victim, []byte("kept"), 0o600)
-				if err != nil {
-					t.Fatal(err)
-				}
+				testenv.Check(t, err)
 			} else if err != nil {
 				t.Fatal(err)
 			}
-			if err := os.Chmod(victim, map[bool]fs.FileMode{true: 0o755, false: 0o644}[isFolder(t, victim)]); err != nil {
-				t.Fatal(err)
-			}
-			if err := os.Symlink(victim, path); err != nil {
-				t.Fatal(err)
-			}
+			testenv.Check(t, os.Chmod(victim, map[bool]fs.FileMode{true: 0o755, false: 0o644}[isFolder(t, victim)]))
+			testenv.Check(t, os.Symlink(victim, path))
 			before := tree(t, victim)
 			var said strings.Builder
 			for _, args := range [][]string{{"show"}, {"comment", "x"}, {"status"}, {"doctor"}, {"plan", "status"}} {
@@ -93,9 +85,7 @@ func TestLinksInTheStateFolder(t *testing.T) {
 func isFolder(t *testing.T, path string) bool {
 	t.Helper()
 	info, err := os.Stat(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, err)
 	return info.IsDir()
 }
 

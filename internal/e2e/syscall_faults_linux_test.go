@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/planloop/planloop/internal/store/sqlite"
+	"github.com/planloop/planloop/internal/testenv"
 )
 
 // injection is an error that strace injects into one system call on the log's files.
@@ -49,9 +50,7 @@ func strain(t testing.TB, original *place, where string, i injection, when strin
 	t.Helper()
 	p := *original
 	p.t, p.home = t, filepath.Join(where, "home")
-	if err := errors.Join(os.RemoveAll(p.home), os.CopyFS(p.home, os.DirFS(original.home))); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, errors.Join(os.RemoveAll(p.home), os.CopyFS(p.home, os.DirFS(original.home))))
 	p.env = slices.Concat(original.env, []string{"XDG_STATE_HOME=" + p.home})
 	s := &strained{&p, filepath.Join(where, "trace")}
 	p.private(t)
@@ -84,9 +83,7 @@ func (p *place) private(t testing.TB) {
 			}
 			err = os.Chmod(path, mode)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Check(t, err)
 	}
 }
 

@@ -166,14 +166,10 @@ func TestPlanningModeHoldsItsTrack(t *testing.T) {
 	} {
 		request["jsonrpc"], request["id"] = "2.0", i
 		line, err := json.Marshal(request)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Check(t, err)
 		fmt.Fprintf(&lines, "%s\n", line)
 	}
-	if err := os.WriteFile(call, []byte(lines.String()), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, os.WriteFile(call, []byte(lines.String()), 0o600))
 	for _, way := range []string{
 		`"$PLANLOOP" --track fix-the-docs step mark S001 done`,
 		`PLANLOOP_TRACK=fix-the-docs "$PLANLOOP" step add Escape`,
@@ -226,9 +222,7 @@ func TestUnknownSessionIsHeld(t *testing.T) {
 		login.tell(c.tool, "", c.args)
 		docs.tell(c.tool, "", c.args)
 		got, err := login.h.tool(c.tool, c.args) // to enter a mode that is on already is no error
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Check(t, err)
 		if all := p.tracks(); len(all) != 1 || p.must("--track", "fix-the-docs", "log") != before {
 			t.Errorf("%s %v: tracks %q\n%s", c.tool, c.args, all, got.text)
 		}
@@ -252,15 +246,11 @@ func TestHeldSessionTakesNoTrackOfANamedAgent(t *testing.T) {
 	} {
 		request["jsonrpc"], request["id"] = "2.0", i
 		line, err := json.Marshal(request)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Check(t, err)
 		fmt.Fprintf(&call, "%s\n", line)
 	}
 	path := filepath.Join(t.TempDir(), "call.jsonl")
-	if err := os.WriteFile(path, []byte(call.String()), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, os.WriteFile(path, []byte(call.String()), 0o600))
 	p.agent("agent").shell(`PLANLOOP_AGENT=dora "$PLANLOOP" serve <` + path)
 	write := arguments{"file_path": filepath.Join(p.workspace, "x"), "content": "x"}
 	if got := (hostSession{t, p, nil, "new"}).tell("Write", "", write); !strings.Contains(got, "Planning mode") {
@@ -397,9 +387,7 @@ func TestDialogueOnTheTrackOfItsCall(t *testing.T) {
 				t.Run(fmt.Sprint(era, " joins ", joins, " ", decision), func(t *testing.T) {
 					t.Parallel()
 					p := newPlace(t)
-					if err := os.WriteFile(filepath.Join(p.workspace, "README.md"), []byte("x"), 0o644); err != nil {
-						t.Fatal(err)
-					}
+					testenv.Check(t, os.WriteFile(filepath.Join(p.workspace, "README.md"), []byte("x"), 0o644))
 					other := p.agent("agent")
 					other.do("planning_submit_plan", loginDraft("Describe the login"))
 					tool, args := "planning_submit_plan", loginDraft("Describe the login")
@@ -411,9 +399,7 @@ func TestDialogueOnTheTrackOfItsCall(t *testing.T) {
 					}
 					h := p.serve()
 					if era != stateless {
-						if err := h.initializeWith(arguments{"elicitation": arguments{}}); err != nil {
-							t.Fatal(err)
-						}
+						testenv.Check(t, h.initializeWith(arguments{"elicitation": arguments{}}))
 					}
 					got, questions := h.askingCall(era, tool, args, decision)
 					if len(questions) != 1 || !strings.Contains(questions[0], "Approve this plan?") {

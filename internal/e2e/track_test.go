@@ -153,9 +153,7 @@ func TestSessionsKeepToTheirTracks(t *testing.T) {
 		t.Helper()
 		got, err := servers[random.IntN(len(servers))].request("tools/call", arguments{"name": tool, "arguments": args,
 			"_meta": arguments{"ai.opencode/sessionID": fmt.Sprint("s", session)}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Check(t, err)
 		return string(got.Result), !strings.Contains(string(got.Result), `"isError":true`)
 	}
 	begun := regexp.MustCompile(`on the new track ([a-z0-9-]+)`)
@@ -222,9 +220,7 @@ func TestASessionOfAHostKeepsItsTrack(t *testing.T) {
 			call := func(h *host, tool string, args arguments) string {
 				t.Helper()
 				got, err := h.request("tools/call", arguments{"name": tool, "arguments": args, "_meta": meta})
-				if err != nil {
-					t.Fatal(err)
-				}
+				testenv.Check(t, err)
 				return string(got.Result)
 			}
 			docs := p.open()

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/planloop/planloop/internal/testenv"
 )
 
 // onAddress connects a client to a path of the server.
@@ -101,13 +103,9 @@ func TestRefusedStartMovesNoSession(t *testing.T) {
 	call := func(session, tool string, args arguments) string {
 		t.Helper()
 		f, err := h.request("tools/call", arguments{"name": tool, "arguments": args, "_meta": arguments{"ai.opencode/sessionID": session}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Check(t, err)
 		reply, err := f.asTool()
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Check(t, err)
 		return reply.text
 	}
 	call("s-1", "planloop_status", arguments{"track": "fix-the-docs"})

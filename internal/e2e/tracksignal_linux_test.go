@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/planloop/planloop/internal/process/lineagetest"
+	"github.com/planloop/planloop/internal/testenv"
 )
 
 // besideTracks returns a place with sessions on main and on fix-the-docs, and one like it for CI, whose commands are not below their hosts.
@@ -122,19 +123,13 @@ func TestTracksHearOfTheWorkspacesSignals(t *testing.T) {
 	awaits := func(change func()) (reply, time.Duration) {
 		t.Helper()
 		sent, err := docs.askTool("planloop_status", arguments{"wait": wait})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Check(t, err)
 		change()
 		since := time.Now()
 		f, err := sent.wait()
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Check(t, err)
 		got, err := f.asTool()
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Check(t, err)
 		return got, time.Since(since)
 	}
 	got, took := awaits(func() { ci.must("alert", "--id", "tests", "-m", "CI red") })
@@ -150,9 +145,7 @@ func TestTracksHearOfTheWorkspacesSignals(t *testing.T) {
 	main.do("planning_add_step", arguments{"steps": []arguments{{"title": "More"}}})
 	main.do("planloop_alert", arguments{"id": "mine", "message": "my own problem"})
 	sent, err := docs.askTool("planloop_status", arguments{"wait": 2})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, err)
 	begun := time.Now()
 	if _, err := sent.wait(); err != nil || time.Since(begun) < time.Second {
 		t.Errorf("woken by a change of main after %v: %v", time.Since(begun), err)

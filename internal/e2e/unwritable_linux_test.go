@@ -8,6 +8,8 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+
+	"github.com/planloop/planloop/internal/testenv"
 )
 
 // obstacle keeps a place from being written until it is removed.
@@ -30,9 +32,7 @@ func smallDisk(t *testing.T) *place {
 
 func remount(t *testing.T, p *place, flags uintptr) {
 	t.Helper()
-	if err := syscall.Mount("", p.home, "", syscall.MS_REMOUNT|flags, "size=1m"); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, syscall.Mount("", p.home, "", syscall.MS_REMOUNT|flags, "size=1m"))
 }
 
 func obstacles() map[string]obstacle {
@@ -45,9 +45,7 @@ func obstacles() map[string]obstacle {
 				if info, err := os.Lstat(path); err != nil || info.IsDir() {
 					mode = folder
 				}
-				if err := os.Chmod(path, mode); err != nil {
-					t.Fatal(err)
-				}
+				testenv.Check(t, os.Chmod(path, mode))
 			}
 			p.chmod(p.stateDir(), folder)
 		}

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/planloop/planloop/internal/testenv"
 )
 
 // newerProgram builds planloop as its next version may be: another release, with a kind of event that this version does not know. It is
@@ -22,9 +24,7 @@ func newerProgram(t *testing.T) string {
 		t.Skip("it builds planloop a second time: set PLANLOOP_E2E_UPDATE=1")
 	}
 	path, err := builtNewer()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, err)
 	return path
 }
 
@@ -135,14 +135,10 @@ func TestProgramReplacedUnderAServer(t *testing.T) {
 		if err == nil {
 			err = os.Rename(installed+".new", installed)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Check(t, err)
 	}
 	put(os.Getenv(binaryVariable))
-	if err := os.WriteFile(filepath.Join(p.workspace, "note.txt"), []byte("a note\n"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, os.WriteFile(filepath.Join(p.workspace, "note.txt"), []byte("a note\n"), 0o644))
 	h := p.with(installed).open("--toolsets", "planning,mode,workspace", "--agent", "steady")
 	h.do("planning_setup_plan", arguments{"objective": "Stay", "initial_steps": []arguments{{"title": "One"}}})
 	works := func(when string) {
@@ -159,9 +155,7 @@ func TestProgramReplacedUnderAServer(t *testing.T) {
 	works("replaced, and confined")
 	put(os.Getenv(binaryVariable))
 	works("put back")
-	if err := os.Remove(installed); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, os.Remove(installed))
 	if got := h.refusal("bash_execute", arguments{"command": "git --version"}); !strings.Contains(got, "updated or removed") {
 		t.Errorf("removed: %s", got)
 	}

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/planloop/planloop/internal/testenv"
 )
 
 // TestServerKilledWhileVerifying: a server that dies while it verifies a step leaves it in progress, and its command ends with it. The next
@@ -27,9 +29,7 @@ func TestServerKilledWhileVerifying(t *testing.T) {
 		t.Fatal(err)
 	}
 	held, err := os.OpenFile(pipe, os.O_RDONLY, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, err)
 	defer held.Close()
 	out := bufio.NewReader(held)
 	if line, err := out.ReadString('\n'); err != nil || line != "begun\n" {
@@ -46,9 +46,7 @@ func TestServerKilledWhileVerifying(t *testing.T) {
 	if shown := p.must("show", "S001"); !strings.Contains(shown, "status      in progress") {
 		t.Error(shown)
 	}
-	if err := os.WriteFile(p.path("ready"), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, os.WriteFile(p.path("ready"), nil, 0o600))
 	next := p.open()
 	next.do("planning_mark_step", arguments{"step_id": "S001", "status": "in_progress"})
 	next.do("planning_mark_step", arguments{"step_id": "S001", "status": "done"})

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/planloop/planloop/internal/testenv"
 )
 
 // TestWaitingBlocksNobody has calls wait for news on a stdio connection: other calls on it are answered at once, in order, and the news
@@ -19,9 +21,7 @@ func TestWaitingBlocksNobody(t *testing.T) {
 	var waiting []pending
 	for range 8 {
 		sent, err := h.askTool("planloop_status", arguments{"wait": 600})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Check(t, err)
 		waiting = append(waiting, sent)
 	}
 	for range 3 {
@@ -66,15 +66,11 @@ func TestCancelledWait(t *testing.T) {
 	h := p.open()
 	h.do("planloop_status", arguments{})
 	cancelled, err := h.askTool("planloop_status", arguments{"wait": 600})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, err)
 	h.do("planning_read_plan", arguments{}) // by now the other waits
 	notice, _ := json.Marshal(map[string]any{"jsonrpc": "2.0", "method": "notifications/cancelled",
 		"params": map[string]any{"requestId": h.ids.Load() - 1}})
-	if err := h.write(string(notice)); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, h.write(string(notice)))
 	h.do("planning_mark_step", arguments{"step_id": "S001", "status": "in_progress"}) // otherwise the wait would return this change
 	h.leave()                                                                         // waits for running calls
 	if f, answered := <-cancelled.answer; answered {

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/planloop/planloop/internal/testenv"
 )
 
 // TestWaitEndsWithTheClient leaves no server waiting without a client: an ending host closes the input and then sends a signal. The agent's
@@ -20,12 +22,8 @@ func TestWaitEndsWithTheClient(t *testing.T) {
 		t.Fatal(err)
 	}
 	h.do("planning_read_plan", arguments{}) // by now the other waits
-	if err := h.in.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if err := h.cmd.Process.Signal(syscall.SIGTERM); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, h.in.Close())
+	testenv.Check(t, h.cmd.Process.Signal(syscall.SIGTERM))
 	if code := h.wait(); code != 0 {
 		t.Errorf("exit code %d\n%s", code, h.errors)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/planloop/planloop/internal/session"
 	"github.com/planloop/planloop/internal/store"
 	"github.com/planloop/planloop/internal/store/sqlite"
+	"github.com/planloop/planloop/internal/testenv"
 	"github.com/planloop/planloop/plan"
 )
 
@@ -33,9 +34,7 @@ func open(t *testing.T, dir string) *session.Session {
 func do(t *testing.T, s *session.Session, a plan.Action) session.Outcome {
 	t.Helper()
 	outcome, err := s.Do(t.Context(), alice, a, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, err)
 	return outcome
 }
 
@@ -50,9 +49,7 @@ func setUp(titles ...string) plan.SetUp {
 func state(t *testing.T, s *session.Session) plan.State {
 	t.Helper()
 	now, err := s.State(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, err)
 	return now
 }
 
@@ -60,9 +57,7 @@ func state(t *testing.T, s *session.Session) plan.State {
 func written(t *testing.T, s plan.State) string {
 	t.Helper()
 	data, err := store.EncodeState(s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, err)
 	return string(data)
 }
 
@@ -116,9 +111,7 @@ func TestReplayEqualsSnapshotAndTail(t *testing.T) {
 		do(t, writer, plan.MarkStep{Step: 1, Status: plan.InProgress, Note: fmt.Sprint(i)})
 	}
 	want := written(t, state(t, writer))
-	if err := writer.Close(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, writer.Close())
 	log := sqlite.New(dir, sqlite.Options{})
 	snapshot, err := log.Snapshot(t.Context(), 0)
 	if err != nil || snapshot == nil {
@@ -126,14 +119,10 @@ func TestReplayEqualsSnapshotAndTail(t *testing.T) {
 	}
 	var replayed plan.State
 	for record, err := range log.Read(t.Context(), 0) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Check(t, err)
 		replayed = plan.Fold(replayed, record)
 	}
-	if err := log.Close(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, log.Close())
 	if diff := cmp.Diff(want, written(t, replayed)); diff != "" {
 		t.Error(diff)
 	}
@@ -151,9 +140,7 @@ func TestRestore(t *testing.T) {
 	do(t, s, plan.Clear{})
 	other, person := open(t, dir), plan.NewActor(plan.ChannelTerminal, "ann")
 	outcome, err := other.Restore(t.Context(), person, first)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, err)
 	step, _ := outcome.After.Plan.Steps.Get(1)
 	if outcome.After.Plan.Status != plan.StatusActive || step.Status != plan.Done || len(step.Notes) != 1 {
 		t.Errorf("restored as %+v", outcome.After.Plan)
@@ -177,9 +164,7 @@ func TestWatch(t *testing.T) {
 	s, other := open(t, dir), open(t, dir)
 	ctx, cancel := context.WithCancel(t.Context())
 	changes, err := s.Watch(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, err)
 	do(t, other, setUp("One"))
 	for state(t, s).Revision < 1 {
 		<-changes
@@ -195,12 +180,8 @@ func TestWatch(t *testing.T) {
 func TestCloseEndsWatching(t *testing.T) {
 	s := session.New(store.NewMemory(), session.Options{})
 	changes, err := s.Watch(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, err)
+	testenv.Check(t, s.Close())
 	for range changes {
 	}
 	if _, err := s.Watch(t.Context()); !errors.Is(err, store.ErrClosed) {
@@ -251,9 +232,7 @@ func TestChanges(t *testing.T) {
 	for after := range plan.Revision(len(states) + 1) {
 		next := after
 		for change, err := range s.Changes(t.Context(), after, false) {
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Check(t, err)
 			if next++; change.Record.Seq != next || written(t, change.Before) != states[next-1] {
 				t.Errorf("after %d: %d was accepted in\n%s", after, change.Record.Seq, written(t, change.Before))
 			}
@@ -294,9 +273,7 @@ func TestChangesAreFollowed(t *testing.T) {
 	do(t, b, plan.MarkStep{Step: 1, Status: plan.Done})
 	expect("3 mark_step in 2")
 	for range 2 {
-		if err := b.Purge(t.Context(), plan.NewActor(plan.ChannelTerminal, "bob")); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Check(t, b.Purge(t.Context(), plan.NewActor(plan.ChannelTerminal, "bob")))
 		expect("1 purge in 0")
 		do(t, b, setUp("One"))
 		expect("2 set_up_plan in 1")
@@ -338,9 +315,7 @@ func TestPurge(t *testing.T) {
 	s, other := open(t, dir), open(t, dir)
 	do(t, s, setUp("One"))
 	do(t, other, plan.MarkStep{Step: 1, Status: plan.InProgress})
-	if err := s.Purge(t.Context(), plan.NewActor(plan.ChannelTerminal, "bob")); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, s.Purge(t.Context(), plan.NewActor(plan.ChannelTerminal, "bob")))
 	if now := state(t, other); now.Plan != nil || now.Revision != 1 {
 		t.Errorf("after the purge: revision %d, plan %v", now.Revision, now.Plan)
 	}
@@ -500,9 +475,7 @@ func TestOpenIsNoted(t *testing.T) {
 	do(t, s, plan.MarkStep{Step: 1, Status: plan.Done})
 	want("completed", false)
 	do(t, s, setUp("Three"))
-	if err := s.Purge(t.Context(), ann); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, s.Purge(t.Context(), ann))
 	want("purged", false)
 }
 
@@ -515,9 +488,7 @@ func TestOpenIsInDoubt(t *testing.T) {
 	do(t, s, setUp("One"))
 	do(t, s, plan.Clear{})
 	state, err := s.State(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Check(t, err)
 	// A record that does not follow the last one is refused after the doubt is written.
 	if _, err := log.Append(t.Context(), plan.Record{Seq: state.Revision + 5, IsOpen: true, Opens: true}); err == nil {
 		t.Fatal("the record is accepted")
