@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"io"
+	"os/exec"
 	"strings"
 	"testing"
 
@@ -65,26 +67,26 @@ func TestHostThatLeaves(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
 	setUp(p, 200)
-	cmd := p.command("serve")
-	var errors output
-	cmd.Stderr = &errors
-	in, err := cmd.StdinPipe()
-	testenv.Check(t, err)
-	out, err := cmd.StdoutPipe()
-	testenv.Check(t, err)
-	testenv.Check(t, cmd.Start())
-	if _, err := in.Write([]byte(opening + strings.Repeat(readCurrent, 50))); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := out.Read(make([]byte, 1)); err != nil {
-		t.Fatal(err)
-	}
+	cmd, in, out, errors := answering(p, 50)
 	_ = out.Close()
 	_ = in.Close()
 	if err := cmd.Wait(); err != nil {
-		t.Errorf("%v\n%s", err, &errors)
+		t.Errorf("%v\n%s", err, errors)
 	}
 	p.sound()
+}
+
+// answering starts a server that has begun to answer requests for a long document. The caller closes in and out.
+func answering(p *place, requests int) (cmd *exec.Cmd, in io.WriteCloser, out io.ReadCloser, errors *output) {
+	p.t.Helper()
+	cmd, errors = p.command("serve"), &output{}
+	cmd.Stderr = errors
+	in = testenv.Must(cmd.StdinPipe())(p.t)
+	out = testenv.Must(cmd.StdoutPipe())(p.t)
+	testenv.Check(p.t, cmd.Start())
+	testenv.Must(in.Write([]byte(opening + strings.Repeat(readCurrent, requests))))(p.t)
+	testenv.Must(out.Read(make([]byte, 1)))(p.t)
+	return cmd, in, out, errors
 }
 
 // readCurrent requests a document that is long if the plan is.

@@ -3,7 +3,6 @@
 package e2e_test
 
 import (
-	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -57,20 +56,7 @@ func TestClientThatStopsReading(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
 	setUp(p, 500)
-	cmd := p.command("serve")
-	var errors output
-	cmd.Stderr = &errors
-	in, err := cmd.StdinPipe()
-	testenv.Check(t, err)
-	out, err := cmd.StdoutPipe()
-	testenv.Check(t, err)
-	testenv.Check(t, cmd.Start())
-	if _, err := in.Write([]byte(opening + strings.Repeat(readCurrent, 100))); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := out.Read(make([]byte, 1)); err != nil { // it is answering; megabytes follow
-		t.Fatal(err)
-	}
+	cmd, in, out, errors := answering(p, 100)
 	began := time.Now()
 	testenv.Check(t, cmd.Process.Signal(syscall.SIGTERM))
 	late := time.AfterFunc(patience, func() { _ = cmd.Process.Kill() })
@@ -78,7 +64,7 @@ func TestClientThatStopsReading(t *testing.T) {
 	state, err := cmd.Process.Wait()
 	testenv.Check(t, err)
 	if state.ExitCode() != 0 {
-		t.Errorf("%v after %v\n%s", state, time.Since(began), &errors)
+		t.Errorf("%v after %v\n%s", state, time.Since(began), errors)
 	}
 	_, _ = in.Close(), out.Close()
 	p.sound()

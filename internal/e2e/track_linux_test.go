@@ -97,10 +97,8 @@ func TestHooksTellSessionsOfAConnectionApart(t *testing.T) {
 	login.tell("planloop_status", "use-1", status)
 	docs.tell("planloop_status", "use-2", status)
 	for use, own := range map[string]string{"use-2": "Correct the README", "use-1": "Write the form"} {
-		got, err := h.request("tools/call", arguments{"name": "planloop_status", "arguments": status,
-			"_meta": arguments{"claudecode/toolUseId": use}})
-		if err != nil || !strings.Contains(string(got.Result), own) {
-			t.Errorf("%s: %v %s", use, err, got.Result)
+		if got := h.as(arguments{"claudecode/toolUseId": use}, "planloop_status", status).text; !strings.Contains(got, own) {
+			t.Errorf("%s: %s", use, got)
 		}
 	}
 	// After a restart of the host the sessions are on their tracks.

@@ -19,6 +19,16 @@ func planOf(objective, step string) arguments {
 	return arguments{"objective": objective, "initial_steps": []arguments{{"title": step}}}
 }
 
+// as calls a tool with metadata that names the session.
+func (h *host) as(meta arguments, tool string, args arguments) reply {
+	h.t.Helper()
+	f, err := h.request("tools/call", arguments{"name": tool, "arguments": args, "_meta": meta})
+	testenv.Check(h.t, err)
+	got, err := f.asTool()
+	testenv.Check(h.t, err)
+	return got
+}
+
 // tracks returns the folders of the tracks besides main.
 func (p *place) tracks() []string {
 	p.t.Helper()
@@ -151,10 +161,8 @@ func TestSessionsKeepToTheirTracks(t *testing.T) {
 	want := map[string][]string{} // changes by track
 	call := func(session int, tool string, args arguments) (text string, isDone bool) {
 		t.Helper()
-		got, err := servers[random.IntN(len(servers))].request("tools/call", arguments{"name": tool, "arguments": args,
-			"_meta": arguments{"ai.opencode/sessionID": fmt.Sprint("s", session)}})
-		testenv.Check(t, err)
-		return string(got.Result), !strings.Contains(string(got.Result), `"isError":true`)
+		got := servers[random.IntN(len(servers))].as(arguments{"ai.opencode/sessionID": fmt.Sprint("s", session)}, tool, args)
+		return got.text, !got.refused
 	}
 	begun := regexp.MustCompile(`on the new track ([a-z0-9-]+)`)
 	for i := range testenv.Count(20, 60, 600) {
@@ -217,17 +225,11 @@ func TestASessionOfAHostKeepsItsTrack(t *testing.T) {
 			t.Parallel()
 			p := newPlace(t)
 			p.open().do("planning_setup_plan", planOf("Add login", "Write the form"))
-			call := func(h *host, tool string, args arguments) string {
-				t.Helper()
-				got, err := h.request("tools/call", arguments{"name": tool, "arguments": args, "_meta": meta})
-				testenv.Check(t, err)
-				return string(got.Result)
-			}
 			docs := p.open()
-			call(docs, "planning_setup_plan", planOf("Fix the docs", "Correct the README"))
+			docs.as(meta, "planning_setup_plan", planOf("Fix the docs", "Correct the README"))
 			docs.kill()
-			if got := call(p.open(), "planloop_status", arguments{}); !strings.Contains(got, "Correct the README") {
-				t.Error(got)
+			if got := p.open().as(meta, "planloop_status", arguments{}); !strings.Contains(got.text, "Correct the README") {
+				t.Error(got.text)
 			}
 		})
 	}
@@ -282,16 +284,7 @@ func TestSubscriptionToATrack(t *testing.T) {
 		}
 	}
 	docs.do("planning_add_step", arguments{"steps": []arguments{{"title": "Check the links"}}})
-	for late := time.After(patience); ; {
-		select {
-		case m := <-login.messages:
-			if m.Method == "notifications/resources/updated" && strings.Contains(string(m.Params), "plan://tracks/fix-the-docs") {
-				return
-			}
-		case <-late:
-			t.Fatal("no notification")
-		}
-	}
+	login.next("notifications/resources/updated", "plan://tracks/fix-the-docs")
 }
 
 // TestSubscriptionToTheTracks has a client on main hear of a track that another server begins, and of its end.

@@ -8,8 +8,6 @@ import (
 	"testing"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
-
-	"github.com/planloop/planloop/internal/testenv"
 )
 
 // onAddress connects a client to a path of the server.
@@ -102,11 +100,7 @@ func TestRefusedStartMovesNoSession(t *testing.T) {
 	h := p.open()
 	call := func(session, tool string, args arguments) string {
 		t.Helper()
-		f, err := h.request("tools/call", arguments{"name": tool, "arguments": args, "_meta": arguments{"ai.opencode/sessionID": session}})
-		testenv.Check(t, err)
-		reply, err := f.asTool()
-		testenv.Check(t, err)
-		return reply.text
+		return h.as(arguments{"ai.opencode/sessionID": session}, tool, args).text
 	}
 	call("s-1", "planloop_status", arguments{"track": "fix-the-docs"})
 	for _, track := range []string{"main", "mine"} {
