@@ -329,8 +329,8 @@ func (a *app) anyRestricted(ctx context.Context, states []string) bool {
 // stillRestricted reports whether a mode that was last recorded as on is still on; true if that takes too long. The mode may have expired
 // unrecorded.
 func (a *app) stillRestricted(ctx context.Context, place workspace.Workspace) bool {
-	still, err := await(ctx, func() (bool, error) { return a.restricted(ctx, place) })
-	return err != nil || still
+	hold, err := await(ctx, func() (toolbox.Hold, error) { return a.holdOf(ctx, place) })
+	return err != nil || hold.By != ""
 }
 
 // adopt drafts the plan that an agent keeps in its host, if no plan is open. It reports nothing: the agent did not ask for the draft, and

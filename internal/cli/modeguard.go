@@ -146,11 +146,11 @@ func (a *app) sessionsAbove(seen *presence.Registry) (all []string) {
 }
 
 func (a *app) holdOf(ctx context.Context, other workspace.Workspace) (toolbox.Hold, error) {
-	restricted, err := a.restricted(ctx, other)
+	phase, _, err := a.modeOf(ctx, other)
 	if err != nil {
 		return toolbox.Hold{}, fmt.Errorf("read the phase of %s: %w", safetext.EscapeLine(cmp.Or(other.Path, other.Name)), err)
 	}
-	if !restricted {
+	if !phase.IsRestricted() {
 		return toolbox.Hold{}, nil
 	}
 	where := safetext.EscapeLine(other.Path)
@@ -189,12 +189,6 @@ func (a *app) changes(ctx context.Context, ws *openWorkspace) (<-chan struct{}, 
 		all = append(all, theirs)
 	}
 	return broadcast.Merge(all...), nil
-}
-
-// restricted reports whether planning mode restricts another workspace.
-func (a *app) restricted(ctx context.Context, other workspace.Workspace) (bool, error) {
-	phase, _, err := a.modeOf(ctx, other)
-	return phase.IsRestricted(), err
 }
 
 // modeOf returns the planning mode of another workspace or track. It opens the log only if it must: the mode may have expired.

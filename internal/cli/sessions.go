@@ -13,6 +13,7 @@ import (
 
 	"github.com/fsnotify/fsnotify"
 
+	"github.com/planloop/planloop/internal/broadcast"
 	"github.com/planloop/planloop/internal/hosts"
 	"github.com/planloop/planloop/internal/presence"
 	"github.com/planloop/planloop/internal/process"
@@ -77,7 +78,8 @@ func (t tracks) Changed(ctx context.Context) <-chan struct{} {
 		t.app.logger().Warn("other tracks are not watched", "error", err)
 		return nil
 	}
-	changed, list := make(chan struct{}, 1), t.place.OpenFolder()
+	var changed broadcast.Hub
+	list := t.place.OpenFolder()
 	watch := func() {
 		_ = watcher.Add(list)
 		for _, dir := range t.place.OpenDirs() {
@@ -90,8 +92,8 @@ func (t tracks) Changed(ctx context.Context) <-chan struct{} {
 		}
 	}
 	watch()
+	heard := changed.Listen(ctx)
 	go func() {
-		defer close(changed)
 		defer watcher.Close()
 		for {
 			select {
@@ -104,13 +106,10 @@ func (t tracks) Changed(ctx context.Context) <-chan struct{} {
 			case <-watcher.Errors:
 				watch()
 			}
-			select {
-			case changed <- struct{}{}:
-			default: // the previous one is still pending
-			}
+			changed.Notify()
 		}
 	}()
-	return changed
+	return heard
 }
 
 func (t tracks) Join(ctx context.Context, name string, create bool) (*verbs.Service, func(), error) {
@@ -324,7 +323,7 @@ func (a *app) onSignalTrack(ctx context.Context, task string) (plan.Reach, error
 	open := slices.DeleteFunc(a.openOverviews(ctx, place), a.isUnreadable)
 	switch {
 	case len(open) == 1:
-		a.flags.track = open[0].place.TrackName()
+		a.flags.track = open[0].TrackName()
 	case len(open) < 2:
 	case sign != "":
 		err = usageError{fmt.Errorf("%s, and its session is unknown; name its track with --track: %s", sign, boundedList(open))}

@@ -56,12 +56,12 @@ func trackNeedOf(command string) trackNeed {
 
 // noTrack refuses a track that does not exist, and names some that do.
 func noTrack(place workspace.Workspace) error {
-	var others []trackOverview
 	var names []string
-	for _, other := range tracksOf(place) {
-		others, names = append(others, trackOverview{place: other}), append(names, other.TrackName())
+	all := tracksOf(place)
+	for _, track := range all {
+		names = append(names, track.TrackName())
 	}
-	fix := "use one of: " + boundedList(others)
+	fix := "use one of: " + boundedList(all)
 	if near := safetext.Nearest(place.Track, names); near != "" {
 		fix = "did you mean " + near + "? Otherwise " + fix
 	}
@@ -110,7 +110,7 @@ func (a *app) chooseTrack(cmd *cobra.Command, args []string) error {
 	case len(open) == 0 || need == anyTrack && len(open) > 1:
 		return nil
 	case len(choice) == 1:
-		a.flags.track = choice[0].place.Track
+		a.flags.track = choice[0].Track
 		return nil
 	case len(choice) == 0:
 		choice = open
@@ -141,7 +141,7 @@ func (a *app) askForTrack(ctx context.Context, open []trackSummary) (string, err
 	if err != nil || noNumber != nil || n < 1 || n > min(len(open), shown) {
 		return "", cmp.Or(err, error(usageError{errors.New("no track was chosen, and nothing was done; type a number of the list")}))
 	}
-	return open[n-1].place.Track, nil
+	return open[n-1].Track, nil
 }
 
 // ownerOf returns the name of the track that has a plan, "" if none has. It looks at main first.

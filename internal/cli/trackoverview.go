@@ -25,7 +25,7 @@ const idleAfter = 7 * 24 * time.Hour
 
 // trackOverview is what can be known about a track without opening its log.
 type trackOverview struct {
-	place        workspace.Workspace
+	workspace.Workspace
 	isOpen       bool      // an unfinished plan, a draft or planning mode; see plan.State
 	known        bool      // isOpen is known
 	lastActivity time.Time // the last change or sign of life
@@ -53,7 +53,7 @@ func (a *app) isUnreadable(t trackOverview) bool {
 
 // refuseMoreTracks refuses another track while too many are in use.
 func (a *app) refuseMoreTracks(ctx context.Context, place workspace.Workspace) error {
-	used := slices.DeleteFunc(a.openOverviews(ctx, place), func(t trackOverview) bool { return t.place.Track == "" || t.isIdle() })
+	used := slices.DeleteFunc(a.openOverviews(ctx, place), func(t trackOverview) bool { return t.Track == "" || t.isIdle() })
 	if len(used) < maxOpenTracks {
 		return nil
 	}
@@ -62,11 +62,11 @@ func (a *app) refuseMoreTracks(ctx context.Context, place workspace.Workspace) e
 }
 
 // boundedList names a few of the tracks.
-func boundedList(tracks []trackOverview) string {
+func boundedList[T interface{ TrackName() string }](tracks []T) string {
 	const shown = 10
 	var names []string
 	for _, track := range tracks[:min(len(tracks), shown)] {
-		names = append(names, track.place.TrackName())
+		names = append(names, track.TrackName())
 	}
 	list := strings.Join(names, ", ")
 	if more := len(tracks) - shown; more > 0 {
@@ -81,7 +81,7 @@ func (a *app) closedTracks(opened workspace.Workspace, open []trackSummary) (clo
 		return nil
 	}
 	for _, place := range tracksOf(opened) {
-		isOpen := slices.ContainsFunc(open, func(t trackSummary) bool { return t.place.Track == place.Track })
+		isOpen := slices.ContainsFunc(open, func(t trackSummary) bool { return t.Track == place.Track })
 		if head := sqlite.CachedHead(place.StateDir); !isOpen && place.Track != opened.Track && head.Seq > 1 { // else empty or purged
 			closed = append(closed, overviewOf(place))
 		}

@@ -59,21 +59,21 @@ func (a *app) otherTracks(ctx context.Context, opened workspace.Workspace) []tra
 		return nil
 	}
 	open := a.openOverviews(ctx, opened)
-	return a.summarize(ctx, slices.DeleteFunc(open, func(t trackOverview) bool { return t.place.Track == opened.Track }))
+	return a.summarize(ctx, slices.DeleteFunc(open, func(t trackOverview) bool { return t.Track == opened.Track }))
 }
 
 // summarize opens the listed tracks. The fault of one that cannot be read is set.
 func (a *app) summarize(ctx context.Context, listed []trackOverview) (open []trackSummary) {
 	for _, track := range listed {
 		one := trackSummary{trackOverview: track}
-		ws, state, err := a.readTrack(ctx, track.place)
+		ws, state, err := a.readTrack(ctx, track.Workspace)
 		if err == nil {
 			one.view = ws.verbs.TrackView(state)
-			waiting, failed := review.WaitingIn(ctx, &review.Workspace{Place: placeOf(track.place), Service: ws.verbs})
-			one.waiting, err = len(waiting), unreadable(track.place, failed)
+			waiting, failed := review.WaitingIn(ctx, &review.Workspace{Place: placeOf(track.Workspace), Service: ws.verbs})
+			one.waiting, err = len(waiting), unreadable(track.Workspace, failed)
 		}
 		if one.fault = err; err != nil {
-			one.view = verbs.TrackView{Name: track.place.TrackName(), Problem: err.Error()}
+			one.view = verbs.TrackView{Name: track.TrackName(), Problem: err.Error()}
 		}
 		one.view.IsIdle = track.isIdle()
 		open = append(open, one)
@@ -86,7 +86,7 @@ func (t trackSummary) line() string {
 	if t.fault != nil {
 		return strings.TrimPrefix(t.fault.Error(), "track ")
 	}
-	text := t.place.TrackName()
+	text := t.TrackName()
 	if t.view.Goal != "" {
 		text += ": " + plan.Quote(plan.Shorten(t.view.Goal, 60)) + " of " + t.view.By
 	}
@@ -99,5 +99,5 @@ func (t trackSummary) line() string {
 	if t.isIdle() {
 		text += ", idle"
 	}
-	return text + ": planloop --track " + t.place.TrackName() + " status"
+	return text + ": planloop --track " + t.TrackName() + " status"
 }
