@@ -142,8 +142,7 @@ func pages(ctx context.Context, tty io.ReadWriter, on approvalPrompt, rows int) 
 	for rows > 0 && len(lines) > page {
 		text += strings.Join(lines[:page], "\n") + "\n"
 		lines = lines[page:]
-		text += fmt.Sprintf("-- %d of %d lines. Enter: more. all: the rest. quit: leave %s undecided.\n> ",
-			all-len(lines), all, on.title())
+		text += fmt.Sprintf("-- %d of %d lines. Enter: more. all: the rest. quit: leave %s undecided.\n> ", all-len(lines), all, on.title())
 		if _, err := io.WriteString(tty, text); err != nil {
 			return nil, fmt.Errorf("write to the terminal: %w", err)
 		}

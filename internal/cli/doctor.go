@@ -249,8 +249,7 @@ func (d *diagnosis) log(ctx context.Context, dir string, repair bool, restore st
 	default:
 		d.Status = "sound"
 		if d.Removed, err = sqlite.SweepValues(ctx, dir, time.Now()); err != nil {
-			d.Problems = append(d.Problems, sqlite.Problem{File: dir,
-				Text: "unused values could not be removed: " + err.Error()})
+			d.Problems = append(d.Problems, sqlite.Problem{File: dir, Text: "unused values could not be removed: " + err.Error()})
 		}
 	}
 	if d.Advice = d.advice(found.Fault); found.IsInterrupted {

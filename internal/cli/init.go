@@ -40,8 +40,7 @@ func newInitCommand(a *app) *cobra.Command {
 	cmd.Flags().BoolVar(&o.NoHooks, "no-hooks", false, "write only the server, not the hooks")
 	cmd.Flags().StringVar(&o.scope, "scope", string(hosts.User), "write the files of the `user`, or of the project")
 	cmd.Flags().BoolVarP(&o.yes, "yes", "y", false, "do not ask")
-	complete(cmd, "scope", cobra.FixedCompletions([]string{string(hosts.User), string(hosts.Project)},
-		cobra.ShellCompDirectiveNoFileComp))
+	complete(cmd, "scope", cobra.FixedCompletions([]string{string(hosts.User), string(hosts.Project)}, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
 
@@ -138,8 +137,7 @@ func chosenHosts(m hosts.Machine, o initOptions, names []string) ([]hosts.Host, 
 			}
 			return nil, plan.Refuse(plan.NotFound, "", plan.Quote(name)+" is not a known host", fix)
 		case len(host.Edits) == 0:
-			return nil, plan.Refuse(plan.Conflict, "", host.Title+" has no project files for servers or hooks",
-				"leave out --scope project")
+			return nil, plan.Refuse(plan.Conflict, "", host.Title+" has no project files for servers or hooks", "leave out --scope project")
 		default:
 			chosen = append(chosen, host)
 		}

@@ -191,8 +191,7 @@ func (a *app) formerPlan(cmd *cobra.Command, args []string) (string, error) {
 	case len(args) > 0:
 		return formerID(state, args[0])
 	case len(former) == 0:
-		return "", plan.Refuse(plan.NotFound, "", "no former plan can be restored",
-			"replaced and cleared plans can be restored")
+		return "", plan.Refuse(plan.NotFound, "", "no former plan can be restored", "replaced and cleared plans can be restored")
 	}
 	return "", usageError{fmt.Errorf("planloop plan restore needs the id of a plan; the latest former one is %s: planloop plan restore %s",
 		plan.Quote(former[0].Objective), former[0].ID)}

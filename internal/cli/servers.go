@@ -97,8 +97,7 @@ func serverOf(status downstream.Status, config downstream.Server) serverReply {
 	}
 	switch {
 	case status.State == downstream.Starting:
-		r.Advice = fmt.Sprintf("no tools listed within %s; the first start may need a download: try again",
-			listTimeout)
+		r.Advice = fmt.Sprintf("no tools listed within %s; the first start may need a download: try again", listTimeout)
 	case status.State != downstream.Failed || status.RetryAt.IsZero(): // configuration errors contain their own fix
 	case config.URL != "":
 		r.Advice = "check the address, the network, and the token among the headers"
