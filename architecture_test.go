@@ -173,7 +173,7 @@ func TestNothingIsTooLargeToRead(t *testing.T) {
 
 // Limits of the whole program: lines of Go without tests and bench, and direct dependencies in go.mod.
 const (
-	mostLinesInAll   = 90880
+	mostLinesInAll   = 91040
 	mostDependencies = 31
 )
 
