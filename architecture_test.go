@@ -55,7 +55,8 @@ func layers() []layer {
 		{folder: "internal/store", imports: []string{"plan", "internal/safefile", "internal/broadcast"}},
 		{folder: "internal/session", imports: []string{"plan", "internal/store", "internal/broadcast"}},
 		{folder: "internal/verbs", imports: onBase("gates", "prompts", "resources", "internal/session",
-			"internal/strict", "internal/workspace")},
+			"internal/strict", "internal/synonyms", "internal/workspace")},
+		{folder: "internal/synonyms", imports: []string{"internal/strict"}},
 		{folder: "internal/toolbox", imports: onBase("internal/shell", "internal/workspace",
 			"internal/strict")}, // checks its input when it is decoded
 		{folder: "internal/engine", imports: onBase("internal/session", "internal/toolbox")},
@@ -173,7 +174,7 @@ func TestNothingIsTooLargeToRead(t *testing.T) {
 
 // Limits of the whole program: lines of Go without tests and bench, and direct dependencies in go.mod.
 const (
-	mostLinesInAll   = 91040
+	mostLinesInAll   = 91460
 	mostDependencies = 31
 )
 

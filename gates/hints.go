@@ -8,6 +8,8 @@ import (
 	"strings"
 	"sync"
 	"unicode"
+
+	"github.com/planloop/planloop/internal/safetext"
 )
 
 func checkHintsActionable(_ context.Context, e *examination, i int) []flaw {
@@ -186,4 +188,13 @@ func fileName(name string) bool {
 
 func extension(name string) string {
 	return strings.ToLower(strings.TrimPrefix(path.Ext(name), "."))
+}
+
+// SplitPaths splits a list of paths that was given as one text.
+func SplitPaths(list []string) []string {
+	pieces := safetext.SplitList(strings.Join(list, ","))
+	if len(list) != 1 || len(pieces) == 0 || slices.ContainsFunc(pieces, func(piece string) bool { return !LooksLikePath(piece) }) {
+		return list
+	}
+	return pieces
 }

@@ -80,7 +80,11 @@ const detailsShown = 40
 
 func refusedPlanText(tool string, invalid *verbs.RefusedPlan) string {
 	details := invalid.Details()
-	text := "Nothing was changed. " + verbs.RefusedPlanType + ": " + invalid.Message() + "\n- " +
+	message := invalid.Message()
+	if tool == "planloop_update" {
+		message = "The new steps are not accepted."
+	}
+	text := "Nothing was changed. " + verbs.RefusedPlanType + ": " + message + "\n- " +
 		strings.Join(details[:min(len(details), detailsShown)], "\n- ")
 	if more := len(details) - detailsShown; more > 0 {
 		text += fmt.Sprintf("\n- and %d more", more)
@@ -90,6 +94,9 @@ func refusedPlanText(tool string, invalid *verbs.RefusedPlan) string {
 	}
 	if invalid.Instead != "" {
 		return text + "\nA correct call: " + invalid.Instead
+	}
+	if invalid.Mended != "" {
+		return text + "\nA correct call: " + tool + " " + invalid.Mended
 	}
 	return text + "\nNext: fix these problems and call " + tool + " again with the whole list."
 }

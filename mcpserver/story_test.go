@@ -140,7 +140,7 @@ func testBadInput(t *testing.T, era string) {
 		{"planning_mark_step", `{"step_id":"S001","status":"finish it"}`},
 		{"planning_mark_step", `{"step_id":"S001","status":"done","note":" "}`},
 		{"planning_mark_step", `{"step_id":"S001","status":"done","note":"` + long(513) + `"}`},
-		{"planning_mark_step", `{"step_id":{"number":1},"status":"done"}`},
+		{"planning_mark_step", `{"step_id":{"numbers":[1]},"status":"done"}`},
 		{"planning_mark_step", `{"status":"done"}`},
 		{"planning_clear_plan", `{"force":true}`},
 		{"planning_read_plan", `{"status":"halfway"}`},

@@ -13,6 +13,7 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
 
+	"github.com/planloop/planloop/internal/runnable"
 	"github.com/planloop/planloop/internal/safetext"
 	"github.com/planloop/planloop/internal/toolbox"
 	"github.com/planloop/planloop/internal/verbs"
@@ -52,7 +53,7 @@ func stepTools() string {
 	var tools []string
 	for _, row := range toolbox.Table() {
 		if input, _, err := row.Schemas(); err == nil { // they are embedded, and a test reads them all
-			tools = append(tools, row.Name+" "+verbs.ArgumentsOf(input))
+			tools = append(tools, row.Name+" "+runnable.ArgumentsOf(input))
 		}
 	}
 	return strings.Join(tools, ", ")

@@ -87,7 +87,7 @@ func (t Tools) Word(call verbs.Call) (text string, can bool) {
 	case verbs.CallAddSteps:
 		return either("planning_add_step", `planloop_update {"add_tasks":[...]}`)
 	case verbs.CallStart:
-		return "planloop_start", loop
+		return strings.TrimSpace("planloop_start " + call.JSON), loop
 	case verbs.CallUpdate:
 		return onlyLoop(strings.TrimSpace("planloop_update "+call.JSON), t.byUser(call))
 	case verbs.CallMark:
@@ -129,8 +129,8 @@ func (t Tools) Word(call verbs.Call) (text string, can bool) {
 		return only(verbs.Mode, fmt.Sprintf(`planning_ask_user {"reply_to":%q,"question":"<your reply>"}`, call.ID),
 			"tell the user, or planloop reply "+call.ID+" TEXT")
 	case verbs.CallSubmit:
-		return only(verbs.Mode, "planning_submit_plan", "ask the user to run "+t.byUser(verbs.Call{Kind: verbs.CallCancelMode})+
-			", because no tool here submits a plan")
+		return only(verbs.Mode, strings.TrimSpace("planning_submit_plan "+call.JSON),
+			"ask the user to run "+t.byUser(verbs.Call{Kind: verbs.CallCancelMode})+", because no tool here submits a plan")
 	case verbs.CallRun, verbs.CallRecover, verbs.CallReplan:
 		return t.carryOut(call)
 	case verbs.CallDraft:

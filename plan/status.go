@@ -45,10 +45,10 @@ type statusWords struct {
 
 var statusTable = sync.OnceValue(func() []statusWords {
 	return []statusWords{
-		{Pending, [4]string{"TODO", "pending", "pending", " "}, "to_do not_started open planned queued"},
-		{InProgress, [4]string{"IN_PROGRESS", "in_progress", "running", "/"}, "doing started working running wip"},
-		{Blocked, [4]string{"TODO", "pending", "blocked", " "}, "stuck on_hold"},
-		{Done, [4]string{"DONE", "complete", "completed", "x"}, "completed finished success ok x [x] ✓ ✔ ✅"},
+		{Pending, [4]string{"TODO", "pending", "pending", " "}, "to_do not_started open planned queued backlog [_] __[_]"},
+		{InProgress, [4]string{"IN_PROGRESS", "in_progress", "running", "/"}, "doing started working wip active in_review reopened"},
+		{Blocked, [4]string{"TODO", "pending", "blocked", " "}, "stuck on_hold waiting paused"},
+		{Done, [4]string{"DONE", "complete", "completed", "x"}, "completed finished success ok x [x] __[x] ✓ ✔ ✅ closed resolved merged"},
 		{Failed, [4]string{"TODO", "failed", "failed", "!"}, "failure error"},
 		{Skipped, [4]string{"CANCELLED", "skipped", "skipped", "-"}, "skip"},
 		{Cancelled, [4]string{"CANCELLED", "skipped", "skipped", "-"}, "canceled cancel dropped wont_do won't_do wontfix not_planned"},

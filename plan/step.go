@@ -318,7 +318,8 @@ func (StepType) Read(word string) string {
 	}
 	word = strings.TrimSpace(word)
 	return cmp.Or(map[string]string{"docs": "chore", "documentation": "chore", "refactor": "chore", "perf": "chore",
-		"performance": "chore", "feat": "feature", "fix": "bugfix", "tests": "test"}[strings.ToLower(word)], word)
+		"performance": "chore", "task": "chore", "feat": "feature", "fix": "bugfix", "bug": "bugfix",
+		"tests": "test"}[strings.ToLower(word)], word)
 }
 
 // Risk is the harm that a step could do.

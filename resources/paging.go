@@ -38,10 +38,25 @@ func (Filter) Values() []string {
 	return append([]string{string(FilterOpen), string(FilterReady)}, plan.Pending.Values()...)
 }
 
-// Read returns our word for a status in any vocabulary and spelling.
-func (Filter) Read(word string) string { return string(plan.ReadStatus(word)) }
+// Read returns our word for a status in any vocabulary and spelling, or for several with commas between them.
+func (f Filter) Read(words string) string {
+	var all []string
+	for word := range strings.SplitSeq(words, ",") {
+		if word = strings.TrimSpace(word); !slices.Contains(f.Values(), word) {
+			word = string(plan.ReadStatus(word))
+		}
+		if word == "" {
+			return ""
+		}
+		all = append(all, word)
+	}
+	return strings.Join(all, ",")
+}
 
 func (f Filter) matches(steps plan.Steps, step *plan.Step) bool {
+	if one, more, several := strings.Cut(string(f), ","); several {
+		return Filter(one).matches(steps, step) || Filter(more).matches(steps, step)
+	}
 	switch f {
 	case "":
 		return true

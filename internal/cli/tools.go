@@ -58,7 +58,7 @@ func (t stepTools) Names() []string {
 func (t stepTools) Arguments(name string) string {
 	for _, tool := range toolInfos(t.otherServers) {
 		if tool.Name == name {
-			return verbs.ArgumentsOf(tool.Schema)
+			return runnable.ArgumentsOf(tool.Schema)
 		}
 	}
 	return ""

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 
+	"github.com/planloop/planloop/internal/runnable"
 	"github.com/planloop/planloop/internal/verbs"
 	"github.com/planloop/planloop/plan"
 )
@@ -91,7 +92,7 @@ func removeStep(ctx context.Context, workspace *Workspace, c verbs.Caller, in Re
 // written decodes arguments that may be given as the text of an object.
 func written(p plan.Patch) plan.Patch {
 	if p.Args != nil {
-		p.Args = new(verbs.Written(*p.Args))
+		p.Args = new(runnable.Written(*p.Args))
 	}
 	return p
 }
@@ -125,7 +126,7 @@ func answerStep(choice plan.Choice) func(context.Context, *Workspace, verbs.Call
 			}
 		}
 		reply, err := workspace.Service.AnswerStep(ctx, c, verbs.StepAnswer{Step: in.Step, Choice: choice, Digest: in.Digest, Text: in.Text,
-			Args: verbs.Written(in.Args)})
+			Args: runnable.Written(in.Args)})
 		return reply.Message + ".", err
 	}
 }

@@ -2,6 +2,7 @@ package strict
 
 import (
 	"bytes"
+	"cmp"
 	"encoding"
 	"errors"
 	"fmt"
@@ -41,6 +42,7 @@ type walk struct {
 	blanks     []string          // pointers to texts that are blank and must not be
 	incomplete bool              // out is not a complete document
 	unpacked   bool              // the whole input was inside one unknown field
+	complete   bool              // fields that are asked for get placeholders if missing
 	partly     bool              // faulty parts are left out, without placeholders
 
 	// A document within a string has its own reader.
@@ -150,14 +152,20 @@ func (w *walk) value(t reflect.Type) error {
 func (w *walk) scalar(s *shape, kind jsontext.Kind) error {
 	isBool := kind == jsontext.KindTrue || kind == jsontext.KindFalse
 	fits := kind == jsontext.KindString || isBool && s.Kind() == reflect.Bool || kind == jsontext.KindNumber && s.number()
-	listed := kind == jsontext.KindBeginArray && s.Kind() == reflect.String && (w.of.listed || w.of.commands)
-	if !fits && !listed {
+	listed := kind == jsontext.KindBeginArray && s.Kind() == reflect.String && (w.of.listed || w.of.commands || s.values != nil) ||
+		kind == jsontext.KindBeginObject && s.values != nil // {"name":"Done"}
+	if !fits && !listed && kind != jsontext.KindBeginArray {
 		return w.mismatch(kind, s.Type)
 	}
 	raw, err := w.raw()
+	var one []string
 	switch {
 	case err != nil:
 		return err
+	case !fits && !listed && s.Kind() == reflect.String && json.Unmarshal(raw, &one) == nil && len(one) == 1:
+		return w.text(s, quote(one[0]))
+	case !fits && !listed:
+		w.misfit(raw, s.Type)
 	case listed && w.of.commands:
 		var all []string
 		if json.Unmarshal(raw, &all) != nil {
@@ -166,6 +174,8 @@ func (w *walk) scalar(s *shape, kind jsontext.Kind) error {
 			return nil
 		}
 		w.emit(quote(strings.Join(all, " && ")))
+	case listed && s.values != nil:
+		return w.text(s, quote(strings.ReplaceAll(prose(raw), "; ", ", ")))
 	case listed:
 		w.emit(quote(string(raw)))
 	case kind == jsontext.KindString:
@@ -349,10 +359,9 @@ func (w *walk) list(s *shape, kind jsontext.Kind) error {
 		return w.array(s)
 	case kind == jsontext.KindString:
 		return w.listText(s, elem, decides)
-	case decides, kind == jsontext.KindBeginObject && elem.Kind() == reflect.Struct:
-		if named, ok := reflect.Zero(elem.Type).Interface().(interface{ Member(string, []byte) []byte }); ok {
-			return w.byName(s, named.Member)
-		}
+	case kind == jsontext.KindBeginObject:
+		return w.byName(s, elem)
+	case decides:
 		w.begin('[')
 		err := w.value(s.Elem())
 		w.end(']')
@@ -361,22 +370,35 @@ func (w *walk) list(s *shape, kind jsontext.Kind) error {
 	return w.mismatch(kind, s.Type)
 }
 
-// byName reads an object as a list with an element for each member, or as the only element if one of the members is none.
-func (w *walk) byName(s *shape, element func(name string, value []byte) []byte) error {
+// byName reads an object as a list: of its values if their names are numbers, or of an element for each member, or as the
+// only element if one of the members is none.
+func (w *walk) byName(s, elem *shape) error {
 	at := w.upcoming()
 	raw, err := w.raw()
 	if err != nil {
 		return err
 	}
+	element := func(string, []byte) []byte { return nil }
+	if named, ok := reflect.Zero(elem.Type).Interface().(interface{ Member(string, []byte) []byte }); ok {
+		element = named.Member
+	}
 	var members map[string]jsontext.Value
 	var list [][]byte
-	err = json.Unmarshal(raw, &members) // for a duplicate key, which the only element reports
-	for _, name := range slices.Sorted(maps.Keys(members)) {
-		if one := element(name, members[name]); one != nil {
+	numbers := json.Unmarshal(raw, &members) == nil && len(members) > 0 // not with a duplicate key, which the only element reports
+	for name := range members {
+		numbers = numbers && isInteger(name)
+	}
+	byNumber := func(a, b string) int { return cmp.Or(len(a)-len(b), strings.Compare(a, b)) }
+	for _, name := range slices.SortedFunc(maps.Keys(members), byNumber) {
+		one := element(name, members[name])
+		if numbers && one == nil {
+			one = members[name]
+		}
+		if one != nil {
 			list = append(list, one)
 		}
 	}
-	if err != nil || len(list) == 0 || len(list) < len(members) {
+	if len(list) == 0 || len(list) < len(members) {
 		list = [][]byte{raw}
 	}
 	return w.nested(slices.Concat([]byte("["), bytes.Join(list, []byte(",")), []byte("]")), at, false, s.Type)
@@ -402,32 +424,36 @@ func (w *walk) listText(s, elem *shape, decides bool) error {
 	case !takesText, trimmed == "", trimmed == "null":
 		w.mismatchText(string(text), s.Type)
 		return nil
+	case isMarkdownList(trimmed):
+		return w.lines(elem, trimmed)
 	}
 	w.begin('[')
-	if decides {
-		w.decided(elem, raw)
-	} else {
-		err = w.text(elem, raw)
-	}
+	err = w.element(elem, raw)
 	w.end(']')
 	return err
+}
+
+// element reads a string as an element of a list.
+func (w *walk) element(elem *shape, raw jsontext.Value) error {
+	switch {
+	case elem.self && !elem.raw:
+		w.decided(elem, raw)
+		return nil
+	case elem.alone != "":
+		return w.standIn(elem, raw)
+	}
+	return w.text(elem, raw)
 }
 
 // lines writes each line of a text as an element, without its bullet or number.
 func (w *walk) lines(elem *shape, text string) error {
 	w.begin('[')
 	for line := range strings.Lines(text) {
-		line = strings.TrimSpace(line)
-		if sign, rest, _ := strings.Cut(line, " "); slices.Contains([]string{"-", "*", ".", ")"}, strings.TrimLeft(sign, "0123456789")) {
-			line = strings.TrimSpace(rest)
-		}
-		if box, rest, _ := strings.Cut(line, "]"); slices.Contains([]string{"[", "[ ", "[x", "[X"}, box) {
-			line = strings.TrimSpace(rest)
-		}
+		line, _ := point(line)
 		if line == "" || strings.HasPrefix(line, "#") { // a heading
 			continue
 		}
-		if err := w.standIn(elem, quote(line)); err != nil {
+		if err := w.element(elem, quote(line)); err != nil {
 			return err
 		}
 	}
@@ -435,12 +461,36 @@ func (w *walk) lines(elem *shape, text string) error {
 	return nil
 }
 
-// between reads the elements or members of an array or object. It does not write the end.
+// point returns a line without its bullet or number and its box, and whether it has a bullet or number.
+func point(line string) (text string, marked bool) {
+	line = strings.TrimSpace(line)
+	if sign, rest, _ := strings.Cut(line, " "); slices.Contains([]string{"-", "*", "•", ".", ")"}, strings.TrimLeft(sign, "0123456789")) {
+		line, marked = strings.TrimSpace(rest), true
+	}
+	if box, rest, _ := strings.Cut(line, "]"); slices.Contains([]string{"[", "[ ", "[x", "[X"}, box) {
+		line = strings.TrimSpace(rest)
+	}
+	return line, marked
+}
+
+// isMarkdownList reports whether a text has several lines, each with a bullet or a number.
+func isMarkdownList(text string) bool {
+	for line := range strings.Lines(text) {
+		if text, marked := point(line); text != "" && !marked {
+			return false
+		}
+	}
+	return strings.Contains(text, "\n")
+}
+
+// between reads the elements or members of an array or object. It does not write the end, and no begin if that is 0.
 func (w *walk) between(begin, end byte, each func() error) error {
 	if _, err := w.token(); err != nil {
 		return err
 	}
-	w.begin(begin)
+	if begin != 0 {
+		w.begin(begin)
+	}
 	for w.in.PeekKind() != jsontext.Kind(end) {
 		if err := each(); err != nil {
 			return err

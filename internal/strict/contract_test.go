@@ -71,7 +71,7 @@ func TestRequired(t *testing.T) {
 		{`{"raw":1}`, `/any: missing required field "any", want a value`},
 		{`{"any":null}`, `/any: found null, want a value`},
 		{`{"raw":1,"any":1}`, `/point: missing required field "point"`},
-		{`{"point":null}`, `/point: found null`},
+		{`{"point":null}`, `/point: found null, want a value`},
 		{`{"series":[1,"x"]}`, `/series/1: found a string that is not accepted here`},
 		{`{"series":[1,1.5]}`, `/series/1: invalid syntax`},
 		{`{"raw":1,"any":1,"point":[1,2],"series":[]}`, `/map: missing required field "map", want an object`},

@@ -3,12 +3,15 @@ package strict
 import (
 	"maps"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 	jsonv1 "github.com/go-json-experiment/json/v1"
+
+	"github.com/planloop/planloop/internal/safetext"
 )
 
 // Corrected returns the JSON of an input, which is a pointer to a struct, with the values at some JSON pointers replaced,
@@ -24,12 +27,38 @@ func Corrected(input any, texts map[string]string) []byte {
 
 // CorrectedAgain is Corrected for the JSON of an input of this type, which may already contain placeholders.
 func CorrectedAgain(data []byte, of any, texts map[string]string) []byte {
-	w := walk{shapes: map[reflect.Type]*shape{}, open: maps.Clone(texts)}
+	return corrected(data, of, texts, false)
+}
+
+// Completed is CorrectedAgain, also with placeholders for the missing fields that Asked names. It returns the JSON as it is
+// if nothing is missing.
+func Completed(data []byte, of any, texts map[string]string) []byte {
+	return corrected(data, of, texts, true)
+}
+
+func corrected(data []byte, of any, texts map[string]string, complete bool) []byte {
+	w := walk{shapes: map[reflect.Type]*shape{}, open: maps.Clone(texts), complete: complete}
 	delete(w.open, "")
-	if err := w.document(data, reflect.TypeOf(of).Elem()); err != nil || w.opened == 0 {
+	if err := w.document(data, reflect.TypeOf(of).Elem()); err != nil || w.opened == 0 && !complete {
 		return nil
 	}
 	return w.corrected()
+}
+
+// ShownInput is the most of a call's arguments that a reply repeats.
+const ShownInput = 1_200 // bytes
+
+// Brief shortens arguments for a reply: long texts become placeholders; if the rest is still too long, a sentence
+// replaces it.
+func Brief(arguments []byte) string {
+	if len(arguments) > ShownInput/2 {
+		long := regexp.MustCompile(`:"(?:[^"\\]|\\.){80,}"`)
+		arguments = long.ReplaceAll(arguments, []byte(`:"<as before>"`))
+	}
+	if len(arguments) > ShownInput {
+		return "with that corrected and the rest unchanged"
+	}
+	return safetext.Escape(string(arguments))
 }
 
 // corrected returns the output with its placeholders, nil if it is incomplete.

@@ -18,6 +18,7 @@ import (
 )
 
 const (
+	missing      = "missing required field "
 	shownText    = 40  // runes of a given text or key that a message repeats
 	shownPointer = 200 // runes of a pointer that a message repeats
 )
@@ -53,6 +54,11 @@ func (e *Error) Error() string {
 	return b.String()
 }
 
+// Lacks reports whether a required field is missing.
+func (e *Error) Lacks() bool {
+	return slices.ContainsFunc(append([]*Error{e}, e.Others...), func(one *Error) bool { return strings.HasPrefix(one.Problem, missing) })
+}
+
 // Unwrap returns the error of a type's own decoding, if that was the fault.
 func (e *Error) Unwrap() error { return e.cause }
 
@@ -66,16 +72,27 @@ func (w *walk) fault(problem, want string) *Error {
 // mismatch reads a value of a kind and records that it is not a t.
 func (w *walk) mismatch(kind jsontext.Kind, t reflect.Type) error {
 	raw, err := w.raw()
-	if err != nil {
-		return err
+	if err == nil {
+		w.misfit(raw, t)
 	}
-	w.fault("found "+kindName(kind), wanted(t))
+	return err
+}
+
+// misfit records that a value is not a t.
+func (w *walk) misfit(raw jsontext.Value, t reflect.Type) {
+	want, kind := wanted(t), raw.Kind()
+	if want == "" { // only the type knows
+		want = "a value"
+		if strings.HasPrefix(w.of.label, "such as ") {
+			want += ", " + w.of.label
+		}
+	}
+	w.fault("found "+kindName(kind), want)
 	if s := w.shape(t); s.Kind() == reflect.String && s.values == nil && (kind == '[' || kind == '{') {
 		w.writeText(t, prose(raw))
-		return nil
+		return
 	}
 	w.writePlaceholder(t)
-	return nil
 }
 
 // prose writes JSON as text: [{"title":"A","why":"b"}] as "A; why: b".
@@ -91,7 +108,7 @@ func prose(raw jsontext.Value) string {
 		switch {
 		case kind == '{' && n%2 == 1 && token.Kind() == '"':
 			key = token.String() + ": "
-			if slices.Contains([]string{"title", "name", "text", "content", "question", "step", "command"}, token.String()) {
+			if slices.Contains([]string{"title", "name", "text", "content", "question", "step", "command", "label"}, token.String()) {
 				key = ""
 			}
 		case token.Kind() == '{', token.Kind() == '[':

@@ -19,6 +19,7 @@ type Synonym struct {
 	Key, Field string
 	Unless     []string
 	True       string // the JSON that true means there; with null, any value is ignored
+	In         string // the member that the value is of, such as add
 }
 
 // members holds the members of an object, by field.
@@ -27,6 +28,8 @@ type members struct {
 	given  []given
 	order  []int // of the given fields
 	strays []stray
+	word   stray // the text given for a field that is true or false
+	words  int   // number of such texts
 }
 
 // given is the input for one field.
@@ -55,11 +58,18 @@ func (w *walk) object(s *shape) error {
 		w.out, w.faults = w.out[:before], nil
 		return w.nested(lone.raw, lone.at, false, s.Type)
 	}
+	if err := w.spread(&m); err != nil {
+		return err
+	}
+	var unknown []stray
 	for _, s := range m.strays {
-		if err := w.place(&m, s); err != nil {
+		if len(s.meanings) == 0 && s.near == "" {
+			unknown = append(unknown, s)
+		} else if err := w.place(&m, s); err != nil {
 			return err
 		}
 	}
+	w.refuse(&m, unknown)
 	w.checkMissing(&m)
 	for _, i := range m.order {
 		if value := m.given[i].value; value != nil {
@@ -73,13 +83,100 @@ func (w *walk) object(s *shape) error {
 
 // packed reports whether the whole input is inside one unknown field, such as "arguments".
 func (w *walk) packed(m *members) (stray, bool) {
-	if w.unpacked || w.pointer() != "" || len(m.order) > 0 || len(m.strays) != 1 {
+	if w.unpacked || w.pointer() != "" || len(m.order) > 0 || len(m.strays) != 1 || len(m.fields) == 0 {
 		return stray{}, false
 	}
 	lone := m.strays[0]
+	var list []jsontext.Value
+	if json.Unmarshal(lone.raw, &list) == nil && len(list) == 1 && !w.mayHold(m, lone) {
+		lone.raw = list[0]
+	}
 	w.unpacked = jsontext.Value(lone.raw).Kind() == jsontext.KindBeginObject && lone.near == "" &&
-		(len(lone.meanings) == 0 || lone.key == "plan")
+		(!w.mayHold(m, lone) || lone.key == "plan")
 	return lone, w.unpacked
+}
+
+// mayHold reports whether a key may mean a field that holds other values.
+func (w *walk) mayHold(m *members, s stray) bool {
+	return slices.ContainsFunc(s.meanings, func(i int) bool {
+		shape := w.shape(m.fields[i].typ)
+		return !shape.self && slices.Contains([]reflect.Kind{reflect.Slice, reflect.Struct, reflect.Map}, shape.Kind())
+	})
+}
+
+// spread reads the members of an object in an unknown field, such as "fields", as members of the object around it, if they
+// all have a meaning there.
+func (w *walk) spread(m *members) error {
+	strays := m.strays
+	m.strays = nil
+	for _, s := range strays {
+		var inside map[string]jsontext.Value
+		known := !w.mayHold(m, s) && s.near == "" && json.Unmarshal(s.raw, &inside) == nil && len(inside) > 0
+		for key := range inside {
+			known = known && (indexOf(m.fields, key) >= 0 || len(w.meanings(m, key)) > 0)
+		}
+		if !known {
+			m.strays = append(m.strays, s)
+			continue
+		}
+		in, outer, depth := w.in, w.outer, w.depth
+		w.depth += in.StackDepth()
+		w.in, w.outer = jsontext.NewDecoder(bytes.NewReader(s.raw), jsontext.AllowDuplicateNames(true)), s.at
+		err := w.between(0, '}', func() error { return w.member(m) })
+		if w.in, w.outer, w.depth = in, outer, depth; err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// refuse records the keys without a meaning. The corrected input has a value among theirs for a missing field that takes only
+// certain words or decides itself, such as an id, and keeps the others as text.
+func (w *walk) refuse(m *members, unknown []stray) {
+	if len(unknown) == 0 {
+		return
+	}
+	e, names, keys := w.fault("", "no fields here"), m.names(), make([]string, len(unknown))
+	e.Pointer = unknown[0].at
+	for i, s := range unknown {
+		keys[i] = quoted(s.key)
+	}
+	if e.Problem = "unknown field " + keys[0]; len(keys) > 1 {
+		e.Problem = "unknown fields " + strings.Join(keys[:min(len(keys), listedNames)], ", ")
+	}
+	if len(names) > listedNames {
+		e.Want = "a known field"
+		if near := safetext.Related(unknown[0].key, names); near != "" {
+			e.Want += ", such as " + strconv.Quote(near)
+		}
+	} else if len(names) > 0 {
+		e.Want = oneOf(names)
+	}
+	for i, f := range m.fields {
+		if s := w.shape(f.typ); m.given[i].key != "" || f.optional && !f.needed || s.values == nil && !s.self {
+			continue
+		}
+		fits := func(s stray) bool {
+			_, ok := w.reads(f, s)
+			named := s.raw[0] == '"' || strings.HasSuffix(s.key, "number") || strings.HasSuffix(strings.ToLower(s.key), "id")
+			return ok && named && string(s.raw) != "null"
+		}
+		at := slices.IndexFunc(unknown, fits)
+		if at < 0 || slices.ContainsFunc(unknown[at+1:], fits) {
+			continue
+		}
+		value, _ := w.reads(f, unknown[at])
+		if word, isText := textOf(value); !isText || w.shape(f.typ).values != nil && !slices.Contains(w.shape(f.typ).values, string(word)) {
+			continue
+		}
+		m.give(i, unknown[at].key, value)
+		unknown = slices.Delete(slices.Clone(unknown), at, at+1)
+	}
+	for _, s := range unknown {
+		if !w.keep(m, s) {
+			w.lost = append(w.lost, s.key)
+		}
+	}
 }
 
 func (w *walk) member(m *members) error {
@@ -98,13 +195,20 @@ func (w *walk) member(m *members) error {
 		}
 		s := stray{key: key, at: w.pointer(), meanings: w.meanings(m, key)}
 		if len(s.meanings) == 0 {
-			s.near = w.unknown(m, key)
+			if s.near = safetext.Nearest(key, m.names()); s.near != "" {
+				w.fault("unknown field "+quoted(key), strconv.Quote(s.near)).Nearest = s.near
+			}
 		}
+		kind := w.in.PeekKind()
 		raw, err := w.raw()
 		s.raw = bytes.Clone(raw)
 		for _, synonym := range w.synonyms {
-			if synonym.Key == key && (synonym.True == "null" || synonym.True != "" && string(raw) == "true") {
+			switch {
+			case synonym.Key != snakeCase(key):
+			case synonym.True == "null", synonym.True != "" && string(raw) == "true":
 				s.raw = []byte(synonym.True)
+			case synonym.In != "" && kind != jsontext.KindBeginObject:
+				s.raw = slices.Concat([]byte("{"), quote(synonym.In), []byte(":"), raw, []byte("}"))
 			}
 		}
 		m.strays = append(m.strays, s)
@@ -114,7 +218,7 @@ func (w *walk) member(m *members) error {
 		w.fault(duplicate(key))
 	}
 	f, null := m.fields[i], w.in.PeekKind() == jsontext.KindNull
-	at := w.pointer()
+	at, faults := w.pointer(), len(w.faults)
 	value, err := w.kept(f, func() error {
 		switch {
 		case null && f.optional:
@@ -127,6 +231,9 @@ func (w *walk) member(m *members) error {
 	})
 	if f.some && strings.TrimSpace(strings.Trim(string(value), `"`)) == "" && value != nil {
 		w.blanks = append(w.blanks, at)
+	}
+	if len(w.faults) == faults+1 && w.faults[faults].Given != "" && w.shape(f.typ).Kind() == reflect.Bool {
+		m.word, m.words = stray{key: key, at: at, raw: quote(w.faults[faults].Given)}, m.words+1
 	}
 	m.give(i, key, value)
 	return err
@@ -162,8 +269,12 @@ func (w *walk) kept(f field, read func() error) ([]byte, error) {
 // meanings lists the fields that a key may mean.
 func (w *walk) meanings(m *members, key string) []int {
 	var all []int
+	snake := snakeCase(key)
+	if i := indexOf(m.fields, snake); i >= 0 && snake != key && w.synonyms != nil {
+		return []int{i}
+	}
 	for _, s := range w.synonyms {
-		if s.Key != key || key == "" {
+		if s.Key != snake || key == "" {
 			continue
 		}
 		has := func(name string) bool { return indexOf(m.fields, name) >= 0 }
@@ -172,6 +283,19 @@ func (w *walk) meanings(m *members, key string) []int {
 		}
 	}
 	return all
+}
+
+// snakeCase returns a key in the spelling of our fields: stepId as step_id.
+func snakeCase(key string) string {
+	var b strings.Builder
+	for i, r := range key {
+		if i > 0 && r >= 'A' && r <= 'Z' && key[i-1] >= 'a' && key[i-1] <= 'z' {
+			b.WriteByte('_')
+			r += 'a' - 'A'
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
 }
 
 // place assigns a stray to the field that it means, or records why it cannot.
@@ -240,23 +364,6 @@ func same(t reflect.Type, a, b []byte) bool {
 // listedNames bounds the fields listed for an unknown key; with more fields, only the nearest is named.
 const listedNames = 8
 
-// unknown refuses a key that means no field, and returns the field with a similar name, or "".
-func (w *walk) unknown(m *members, key string) (near string) {
-	e := w.fault("unknown field "+quoted(key), "no fields here")
-	names := m.names()
-	if e.Nearest = safetext.Nearest(key, names); e.Nearest != "" {
-		e.Want = strconv.Quote(e.Nearest)
-	} else if len(names) > listedNames {
-		e.Want = "a known field"
-		if near := safetext.Related(key, names); near != "" {
-			e.Want += ", such as " + strconv.Quote(near)
-		}
-	} else if len(names) > 0 {
-		e.Want = oneOf(names)
-	}
-	return e.Nearest
-}
-
 // append adds a stray to the list of texts that its field has been given under another name of it.
 func (w *walk) append(m *members, s stray, i int) bool {
 	f := m.fields[i]
@@ -273,11 +380,18 @@ func (w *walk) append(m *members, s stray, i int) bool {
 // lost.
 func (w *walk) keep(m *members, s stray) bool {
 	kind := jsontext.Value(s.raw).Kind()
+	var inside map[string]jsontext.Value
+	_ = json.Unmarshal(s.raw, &inside) // an object or none
+	for key := range inside {
+		if indexOf(m.fields, key) >= 0 || len(w.meanings(m, key)) > 0 {
+			return false
+		}
+	}
 	if kind == 'n' || s.key == "status" && indexOf(m.fields, "title") >= 0 { // a new step has none
 		return true
 	}
 	i := slices.IndexFunc(m.fields, func(f field) bool { return f.rest })
-	if i < 0 || w.partly || kind == 't' || kind == 'f' || kind == '{' {
+	if i < 0 || w.partly || kind == 't' || kind == 'f' {
 		return false
 	}
 	text := excerpt(s.key, shownText) + ": " + prose(s.raw)
@@ -324,10 +438,16 @@ func (w *walk) checkMissing(m *members) {
 		switch {
 		case open:
 			w.opened++
+		case w.complete && m.asks && f.needed:
 		case f.optional:
 			continue
+		case m.words == 1 && w.shape(f.typ).Kind() == reflect.String && w.shape(f.typ).values == nil: // {"clear":"ci"}
+			w.faults = slices.DeleteFunc(w.faults, func(e *Error) bool { return e.Pointer == m.word.at })
+			m.given[indexOf(m.fields, m.word.key)].value, m.words = []byte("true"), 0
+			m.give(i, m.word.key, m.word.raw)
+			continue
 		default:
-			w.fault("missing required field "+strconv.Quote(f.name), wanted(f.typ)).Pointer = at
+			w.fault(missing+strconv.Quote(f.name), wanted(f.typ)).Pointer = at
 		}
 		if !w.partly {
 			m.give(i, f.name, w.blank(f.typ, f.label))

@@ -20,6 +20,7 @@ type shape struct {
 	supported    bool
 	values       []string // values a string type accepts; nil: any
 	fields       []field  // of a struct
+	asks         bool     // its needed fields are asked for in a completed input
 	alone        string   // the field set by a string given in place of the struct
 }
 
@@ -43,6 +44,12 @@ func (w *walk) shape(t reflect.Type) *shape {
 		if needs, ok := zero.(interface{ Needed() []string }); ok {
 			for i := range s.fields {
 				s.fields[i].needed = slices.Contains(needs.Needed(), s.fields[i].name)
+			}
+		}
+		if asks, ok := zero.(interface{ Asked() []string }); ok {
+			s.asks = true
+			for i := range s.fields {
+				s.fields[i].needed = slices.Contains(asks.Asked(), s.fields[i].name)
 			}
 		}
 		if short, ok := zero.(interface{ Alone() string }); ok {

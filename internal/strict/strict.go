@@ -12,12 +12,13 @@
 //
 // A field is named by its json tag, in exact case. It is required unless the tag has omitempty or omitzero or the field
 // is a pointer. A struct's method Alone() string names the field that is set by a string in place of the struct;
-// Needed() []string names the optional fields that its placeholder also shows; Member(name string, value []byte) []byte
-// returns the struct that a member of an object gives in place of a list, or nil. A field with the tag text:"some" is
-// reported as blank together with other faults; callers decide whether it may be blank. A text that is only a
-// placeholder is refused, except with the tag text:"any". With the tag text:"list" a list is accepted as the text it is
-// written as, with the tag text:"lines" the lines of a text as a list, and with the tag text:"commands" a list of commands
-// as one that needs all of them. The tag yes lists words that mean true. Null for an optional field means absence.
+// Needed() []string, or Asked() []string, names the optional fields that its placeholder also shows, and the second
+// those that a completed input has a placeholder for; Member(name string, value []byte) []byte returns the element that
+// a member of an object gives in place of a list, or nil. A field with the tag text:"some" is reported as blank
+// together with other faults; callers decide whether it may be blank. A text that is only a placeholder is refused,
+// except with the tag text:"any". With the tag text:"list" a list is accepted as the text it is written as, with the
+// tag text:"lines" the lines of a text as a list, and with the tag text:"commands" a list of commands as one that needs
+// all of them. The tag yes lists words that mean true. Null for an optional field means absence.
 //
 // A corrected input keeps the text of an unknown field in the field with the tag text:"rest". What it cannot keep is in Lost.
 //
@@ -51,7 +52,8 @@ const (
 // Decode replaces the struct that into points to by data; fields missing in data are zero. No input, blank input and
 // null count as {}.
 //
-// A name that is not a field's is looked up in the synonyms. If it may mean several fields, it is the first that
+// A name that is not a field's is looked up in the synonyms, if there are any, also in camel case.
+// If it may mean several fields, it is the first that
 // is not given by its own name and can take the value.
 //
 // A fault in the input is an [*Error] and leaves the struct unchanged. It is the first fault found and holds the

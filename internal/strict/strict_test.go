@@ -103,9 +103,9 @@ func TestRefuses(t *testing.T) {
 		{"unknown, none near", `{"nested":{"a":{"xyz":1}}}`, `/nested/a/xyz: unknown field "xyz", want one of "limit", "offset", "cursor"`},
 		{"unknown in a string", `{"steps":"[{\"titel\":\"a\"}]"}`, `/steps/0/titel: unknown field "titel"; did you mean "title"?`},
 		{"unknown before a wrong type", `{"forces":1,"limit":true}`, `/forces: unknown field "forces"; did you mean "force"?`},
-		{"camel case", `{"first":{"dependsOn":[]}}`, `/first/dependsOn: unknown field "dependsOn"; did you mean "depends_on"?`},
+		{"no separator", `{"first":{"dependson":[]}}`, `/first/dependson: unknown field "dependson"; did you mean "depends_on"?`},
 		{"other case", `{"Force":true}`, `/Force: unknown field "Force"; did you mean "force"?`},
-		{"Go name", `{"Ignored":"a","Hidden":1}`, `/Ignored: unknown field "Ignored", want a known field`},
+		{"Go name", `{"Ignored":"a","Hidden":1}`, `/Ignored: unknown fields "Ignored", "Hidden", want a known field`},
 		{"unexported", `{"hidden":1}`, `/hidden: unknown field "hidden", want a known field`},
 		{"NUL suffix", `{"force\u0000":true}`, `/force\x00: unknown field "force\x00"; did you mean "force"?`},
 		{"empty key is no alias", `{"":"x"}`, `/: unknown field "", want a known field`},
@@ -139,7 +139,7 @@ func TestRefuses(t *testing.T) {
 		{"number for a string", `{"objective":5}`, `/objective: found a number, want a string`},
 		{"bool for a string", `{"objective":true}`, `/objective: found a boolean, want a string`},
 		{"object for a string", `{"objective":{}}`, `/objective: found an object, want a string`},
-		{"array for a string", `{"first":{"title":["a"]}}`, `/first/title: found an array, want a string`},
+		{"array for a string", `{"first":{"title":["a","a"]}}`, `/first/title: found an array, want a string`},
 		{"word for an integer", `{"limit":"five"}`, `/limit: found the string "five", want an integer`},
 		{"fraction in a string", `{"limit":"5.0"}`, `/limit: found the string "5.0", want an integer`},
 		{"leading zero in a string", `{"limit":"05"}`, `/limit: found the string "05", want an integer`},
@@ -165,7 +165,7 @@ func TestRefuses(t *testing.T) {
 		{"number for a list of words", `{"statuses":1}`, `/statuses: found a number, want an array`},
 		{"number for a list of integers", `{"numbers":1}`, `/numbers: found a number, want an array of integers`},
 		{"number for a list of strings", `{"first":{"paths":1}}`, `/first/paths: found a number, want an array of strings`},
-		{"object for a list of strings", `{"first":{"paths":{}}}`, `/first/paths: found an object, want an array of strings`},
+		{"object for a list of strings", `{"first":{"paths":{}}}`, `/first/paths/0: found an object, want a string`},
 		{"empty string for a list", `{"first":{"paths":""}}`, `/first/paths: found the string "", want an array of strings`},
 		{"the word null for a list", `{"first":{"paths":"null"}}`, `/first/paths: found the string "null", want an array of strings`},
 		{"one value for a list of any JSON", `{"raws":1}`, `/raws: found a number, want an array`},
@@ -343,7 +343,7 @@ func TestListsAsText(t *testing.T) {
 			t.Errorf("%s: %q, %v", in, got.Over, err)
 		}
 	}
-	for _, in := range []string{`{"over":{"a":1}}`, `{"over":"a","name":["b"]}`, `{"over":["a","b"`} {
+	for _, in := range []string{`{"over":{"a":1}}`, `{"over":"a","name":["b","c"]}`, `{"over":["a","b"`} {
 		if err := strict.Decode([]byte(in), new(loop), nil); err == nil {
 			t.Errorf("%s is taken", in)
 		}

@@ -60,6 +60,9 @@ func (s *Service) RecoverStep(ctx context.Context, c Caller, in RecoverStep) (St
 func (s *Service) AnswerStep(ctx context.Context, c Caller, in StepAnswer) (StepAnswerReply, error) {
 	var faults plan.Faults
 	tasks := readTasks(&faults, "/steps", in.Steps)
+	for _, mark := range marks("/steps", 1, tasks) {
+		faults.Add(plan.Refuse(plan.InvalidInput, mark.Field, "an inserted step is pending", "mark it once it is inserted"))
+	}
 	for i, t := range in.Steps {
 		if t.After != nil {
 			faults.Add(plan.Refuse(plan.InvalidInput, fmt.Sprintf("/steps/%d/after", i), "cannot be combined with insert",

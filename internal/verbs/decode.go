@@ -2,17 +2,18 @@ package verbs
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
-	"path"
+	"fmt"
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/planloop/planloop/internal/safetext"
 	"github.com/planloop/planloop/internal/strict"
+	"github.com/planloop/planloop/internal/synonyms"
 	"github.com/planloop/planloop/plan"
 )
 
@@ -20,38 +21,37 @@ import (
 // use for our fields if they are unambiguous. An error in the input is a *BadCall; the input then holds the parts that
 // could be read.
 func Decode(arguments []byte, into any) error {
-	err := strict.Decode(arguments, into, synonyms())
+	err := strict.Decode(arguments, into, synonyms.Table())
 	bad, ok := errors.AsType[*strict.Error](err)
 	if !ok {
 		return err
 	}
-	if wrapped, ok := into.(interface{ Wraps() []string }); ok && len(bytes.TrimSpace(arguments)) > 0 {
-		for _, list := range wrapped.Wraps() {
-			if strict.Decode([]byte(`{"`+list+`":`+string(arguments)+`}`), into, synonyms()) == nil {
+	if wrapped, ok := into.(interface{ Wraps() []string }); ok && bad.Corrected != nil && len(bytes.TrimSpace(arguments)) > 0 {
+		plain := arguments
+		for i, list := range wrapped.Wraps() {
+			entry := []byte(`{"` + list + `":` + string(plain) + `}`)
+			other, _ := errors.AsType[*strict.Error](strict.Decode(entry, into, synonyms.Table()))
+			if other == nil {
 				return nil
+			}
+			if i == 0 && len(other.Lost) < len(bad.Lost) && !other.Lacks() {
+				bad, arguments = other, entry
 			}
 		}
 	}
-	var list struct {
-		Questions []AskUser `json:"questions" text:"lines"`
-	}
-	if ask, ok := into.(*AskUser); ok && strict.Decode(arguments, &list, synonyms()) == nil && len(list.Questions) > 0 {
-		*ask = list.Questions[0]
-		return onlyFirst(*ask, list.Questions[1:])
-	}
 	for _, one := range append([]*strict.Error{bad}, bad.Others...) {
-		if path.Base(one.Pointer) == "timeout" && one.Want == "an integer" {
-			one.Want += " of seconds"
-		}
-		if word := strings.ToLower(one.Given); inWords(word) != "" {
+		if word := strings.ToLower(one.Given); synonyms.Advice(word) != "" {
 			one.Want, bad.Lost = "", append(bad.Lost, word)
 		}
 	}
-	if len(bad.Lost) > 0 {
-		return &BadCall{ValidationError: bad.Refusal(), InWords: keepInWords(into, bad.Lost)}
+	if bad.Corrected != nil {
+		bad.Corrected = strict.Completed(bad.Corrected, into, nil)
 	}
-	return &BadCall{ValidationError: bad.Refusal(), Mended: brief(bad.Corrected), mended: bad.Corrected,
-		partly: strict.Partly(arguments, into, synonyms())}
+	again := &BadCall{ValidationError: bad.Refusal(), Mended: strict.Brief(bad.Corrected), mended: bad.Corrected}
+	if again.partly = strict.Partly(arguments, into, synonyms.Table()); len(bad.Lost) > 0 {
+		again.InWords = keepInWords(into, bad.Lost)
+	}
+	return again
 }
 
 // Try adds to a Decode error the verb's own objections to the parts of the input that could be read, so that the caller
@@ -59,25 +59,23 @@ func Decode(arguments []byte, into any) error {
 func Try[In, Out any](ctx context.Context, s *Service, c Caller, err error, in In,
 	verb func(*Service, context.Context, Caller, In) (Out, error)) error {
 	bad, ok := errors.AsType[*BadCall](err)
-	if !ok || !bad.partly || bad.Instead != "" {
+	if !ok || !bad.partly || bad.Instead+bad.InWords != "" {
 		return err
 	}
 	c.wrong = bad.ValidationError
 	_, more := verb(s, ctx, c, in)
 	var refused *plan.ValidationError
-	switch {
-	case errors.As(more, new(*RefusedPlan)):
+	if gated, ok := errors.AsType[*RefusedPlan](more); ok {
+		gated.mend(bad.mended, &in)
 		return more
+	}
+	switch {
 	case !errors.As(more, &refused) || refused.Kind == plan.Conflict || refused == c.wrong:
 		return bad
 	}
 	all := mergeErrors(bad.ValidationError, refused)
-	texts := map[string]string{}
-	for _, one := range all.Others[len(bad.Others):] {
-		texts[one.Field] = one.Suggestion
-	}
-	if again := strict.CorrectedAgain(bad.mended, &in, texts); again != nil {
-		bad.Mended = brief(again)
+	if again := strict.CorrectedAgain(bad.mended, &in, suggestions(all.Others[len(bad.Others):])); again != nil {
+		bad.Mended = strict.Brief(again)
 	} else if own := new(BadCall); string(bad.mended) == "{}" && errors.As(more, &own) {
 		bad.Mended = own.Mended // no argument remains, and an empty call is accepted
 	}
@@ -96,34 +94,17 @@ type BadCall struct {
 	partly bool   // the input holds the readable parts
 }
 
-const skipInWords = `a step that is not needed is skipped with a reason: update_tasks takes {"id":3,"skip":"<why>"}`
-
-// inWords says how to correct a call that has a key or a word for which no field can be given; "" for others.
-func inWords(key string) string {
-	skip := skipInWords
-	goal := "the goal of a plan cannot be changed; add a constraint or a finding, or set up another plan"
-	fixed := `a signal cannot be acknowledged; work on its cause, then clear it with "clear":true`
-	return map[string]string{"remove_tasks": skip, "delete_tasks": skip, "remove_steps": skip, "delete_steps": skip, "remove": skip,
-		"delete": skip, "goal": goal, "objective": goal, "acknowledge": fixed, "acknowledged": fixed, "ack": fixed,
-		"plan_id": "this acts on the current plan alone; read it first, and leave out \"plan_id\" if you mean that plan",
-		"reopen":  "a done step is reopened by the status in_progress alone"}[key]
-}
-
 // keepInWords says how to correct a call with fields that no other field can take.
 func keepInWords(into any, keys []string) string {
-	isStep := func(key string) bool { return key == "step_id" || key == "task_id" || key == "id" }
-	if _, begins := into.(*Start); begins && slices.ContainsFunc(keys, isStep) {
-		return `this sets up another plan; to begin a step, update_tasks takes {"id":3,"status":"in_progress"}`
-	}
 	names := make([]string, len(keys))
 	for i, key := range keys {
-		if words := inWords(key); words != "" {
+		if words := synonyms.Advice(key); words != "" {
 			return words
 		}
 		names[i] = plan.Quote(plan.Shorten(key, titleShown))
 	}
-	if _, clears := into.(*ClearPlan); clears {
-		return "this abandons the whole plan and takes no fields; " + skipInWords
+	if own, ok := into.(interface{ TakesNoMore() string }); ok {
+		return own.TakesNoMore()
 	}
 	return "put the content of " + strings.Join(names, ", ") + " into a known field, or leave it out if you can do without, and call again"
 }
@@ -131,45 +112,130 @@ func keepInWords(into any, keys []string) string {
 // Unwrap returns the refusal without the corrected call.
 func (e *BadCall) Unwrap() error { return e.ValidationError }
 
-// elsewhere adds to the refusal of a call the update that does what its arguments ask for. If that only marks steps and
-// reports on them, it is made instead.
+// elsewhere adds to a refusal the call of another verb that does what the arguments ask for, or makes it if it only reports.
 func (s *Service) elsewhere(ctx context.Context, c Caller, err error, input any, arguments []byte) (Reply, error) {
 	bad, ok := errors.AsType[*BadCall](err)
 	if !ok {
 		return nil, err
 	}
-	first, update, reads := "", Update{}, false
+	update := new(Update)
+	other, call, makes := any(update), Call{Kind: CallUpdate}, false
 	switch input.(type) {
 	case *AddStep, *MarkStep, *UpdateStep:
-		update, reads = updateOf(arguments)
+		makes = true
+	case *Start, *ClearPlan, *Status:
 	case *SetupPlan: // with more fields per step than the tool takes
-		var in struct {
-			Objective    string    `json:"objective"`
-			InitialSteps []NewTask `json:"initial_steps"`
-		}
-		reads = Decode(arguments, &in) == nil && len(in.InitialSteps) > 0
-		first, update.AddTasks = c.word(Call{Kind: CallSetUp})+objectiveAlone(in.Objective)+", then ", in.InitialSteps
-	}
-	for i, task := range update.AddTasks {
-		update.AddTasks[i] = task.asked(s.opts.GateAll)
-	}
-	call := update.call()
-	if text, can := c.Can(call); can && reads && len(call.JSON) <= shownArguments {
-		bad.Instead = first + text
-	}
-	edits := func(u TaskUpdate) bool {
-		return u.Status == nil || u.TaskFields != TaskFields{} || u.Dependencies != nil || u.After != nil
-	}
-	_, adds := input.(*AddStep)
-	if adds || bad.Instead == "" || len(update.AddTasks) > 0 || slices.ContainsFunc(update.UpdateTasks, edits) {
+		other, call.Kind = new(Start), CallStart
+	case *EnterPlanMode: // whose plan is to be submitted
+		other, call.Kind = new(SubmitPlan), CallSubmit
+	default:
 		return nil, bad
 	}
-	out, err := s.Update(ctx, c, update)
-	reply, err := answer(out, err, &update)
+	wrong := Decode(arguments, other)
+	if several, ok := marksOf(arguments); wrong != nil && other == any(update) && ok {
+		*update, wrong = several, nil
+	}
+	own, _ := errors.AsType[*BadCall](wrong)
+	switch {
+	case wrong != nil && (own == nil || own.InWords != "" || bad.InWords == "" || call.Kind == CallUpdate && !makes):
+		return nil, bad
+	case own != nil:
+		call.JSON = string(own.mended)
+	case call.Kind == CallUpdate && !s.means(ctx, c, update, input):
+		return nil, bad
+	case call.Kind == CallUpdate:
+		call.JSON = string(strict.Completed([]byte(update.call().JSON), other, nil))
+	default:
+		call.JSON = string(strict.Completed([]byte(object(other)), other, nil))
+	}
+	text, can := c.Can(call)
+	if !can || call.JSON == "" || len(call.JSON) > strict.ShownInput {
+		return nil, bad
+	}
+	bad.Instead = text
+	if !makes || wrong != nil || len(update.AddTasks) > 0 || slices.ContainsFunc(update.UpdateTasks, TaskUpdate.edits) {
+		return nil, bad
+	}
+	out, err := s.Update(ctx, c, *update)
+	reply, err := answer(out, err, update)
 	if own, ok := errors.AsType[*BadCall](err); ok {
 		own.Instead = c.word(Call{Kind: CallUpdate, JSON: own.Mended})
 	}
 	return reply, err
+}
+
+// means reports whether an update says what a call of another verb asks for, and completes it.
+func (s *Service) means(ctx context.Context, c Caller, in *Update, input any) bool {
+	s.resolve(ctx, c, in)
+	lacks := false
+	for i := range in.UpdateTasks {
+		u := &in.UpdateTasks[i]
+		switch input.(type) {
+		case *Start: // names the step to begin
+			u.Status, lacks = cmp.Or(u.Status, new(Doing)), lacks || u.edits()
+		case *ClearPlan:
+			u.Skip, lacks = cmp.Or(u.Skip, new("<why it is not needed>")), lacks || u.edits()
+		default:
+			_, edits := input.(*UpdateStep)
+			lacks = lacks || u.Status == nil && !u.edits() && (!edits || u.Note == nil)
+		}
+	}
+	for _, task := range in.AddTasks {
+		_, err := plan.ParseStepID(given(task.Ref)) // it names a step
+		lacks = lacks || task.Title == nil || err == nil
+	}
+	_, adds := input.(*AddStep)
+	return !lacks && (adds && len(in.AddTasks) > 0 || len(in.UpdateTasks) > 0)
+}
+
+// edits reports whether the update changes more than the status, and reports more than what was observed.
+func (u TaskUpdate) edits() bool {
+	return u.TaskFields != TaskFields{} || u.Dependencies != nil || u.Place != Place{}
+}
+
+// resolve puts an update into terms of the plan: an entry to add with only a step's title or id and a status reports on that
+// step, a reason why a step is blocked is a note and no dependency, and dependencies to add join those of the step.
+func (s *Service) resolve(ctx context.Context, c Caller, in *Update) {
+	state, err := s.State(ctx)
+	if err != nil {
+		return
+	}
+	known, steps, same := referencesIn(state.ForEdits(c.Actor), nil), currentSteps(state.ForEdits(c.Actor)), []TaskUpdate(nil)
+	in.UpdateTasks = slices.Clone(in.UpdateTasks)
+	in.AddTasks = slices.DeleteFunc(slices.Clone(in.AddTasks), func(t NewTask) bool {
+		id, isStep := known.resolve(TaskRef(cmp.Or(given(t.Title), given(t.Ref))))
+		update := TaskUpdate{ID: TaskID(id), Status: t.Status}
+		t.Ref, t.Title, t.Status = nil, nil, nil
+		if !isStep || update.Status == nil || t != (NewTask{}) {
+			return false
+		}
+		if step, _ := steps.Get(id); taskStatus(step.Status) == *update.Status {
+			same = append(same, update)
+		} else {
+			in.UpdateTasks = append(in.UpdateTasks, update)
+		}
+		return true
+	})
+	if len(in.AddTasks)+len(in.UpdateTasks) == 0 {
+		in.UpdateTasks = same
+	}
+	for i := range in.UpdateTasks {
+		u := &in.UpdateTasks[i]
+		step, ok := steps.Get(plan.StepID(u.ID))
+		if ok && given(u.Title) == step.Title {
+			u.Title = nil
+		}
+		if !ok || u.Dependencies == nil {
+			continue
+		}
+		refs := known.split(*u.Dependencies)
+		isUnknown := func(ref TaskRef) bool { _, ok := known.resolve(ref); return !ok && !ref.isChange() }
+		if plan.ReadStatus(string(given(u.Status))) == plan.Blocked && u.Note == nil && slices.ContainsFunc(refs, isUnknown) {
+			u.Note, u.Dependencies = new(fmt.Sprint((*u.Dependencies)[0])), nil
+		} else if slices.ContainsFunc(refs, TaskRef.isChange) {
+			u.Dependencies = new(changed(step.DependsOn, refs))
+		}
+	}
 }
 
 // byTitle replaces the titles that a call names steps by with their ids, if no other step has that title. It reports
@@ -186,6 +252,11 @@ func (s *Service) byTitle(ctx context.Context, c Caller, arguments []byte) ([]by
 		text := named.FindSubmatch(member)[1]
 		_ = json.Unmarshal(text, &title) // the expression matches texts alone
 		id, ok := known.titled(title)
+		if number, rest, _ := strings.Cut(title, " "); !ok { // S001 Build
+			id, ok = known.titled(strings.TrimLeft(rest, "-: "))
+			named, err := plan.ParseStepID(number)
+			ok = ok && err == nil && named == id
+		}
 		if !ok {
 			return member
 		}
@@ -195,19 +266,8 @@ func (s *Service) byTitle(ctx context.Context, c Caller, arguments []byte) ([]by
 	return out, found
 }
 
-// updateOf reads the arguments of a call about one step as an update, if they name several steps or use fields of an
-// update.
-func updateOf(arguments []byte) (Update, bool) {
-	var update Update
-	if Decode(arguments, &update) == nil && len(update.AddTasks)+len(update.UpdateTasks) > 0 {
-		untitled := func(t NewTask) bool { // or with the id of a step as its ref
-			_, err := plan.ParseStepID(given(t.Ref))
-			return t.Title == nil || err == nil
-		}
-		lacks := func(u TaskUpdate) bool { return u.Status == nil && u.TaskFields == TaskFields{} }
-		return update, !slices.ContainsFunc(update.AddTasks, untitled) &&
-			!slices.ContainsFunc(update.UpdateTasks, lacks)
-	}
+// marksOf reads the arguments of a call about one step as marks of several, if they name several.
+func marksOf(arguments []byte) (update Update, ok bool) {
 	var many struct {
 		StepIDs []TaskRef   `json:"step_ids"`
 		Status  *TaskStatus `json:"status,omitempty"`
@@ -216,7 +276,6 @@ func updateOf(arguments []byte) (Update, bool) {
 	if Decode(arguments, &many) != nil {
 		return Update{}, false
 	}
-	update = Update{}
 	for _, refs := range many.StepIDs {
 		for _, ref := range safetext.SplitList(string(refs)) {
 			id, err := plan.ParseStepID(ref)
@@ -257,6 +316,9 @@ func object(arguments any) string {
 
 // mended adds the corrected input to the refusal of an input that was decoded, and returns any other error as it is.
 func mended(err error, input any) error {
+	if gated, ok := errors.AsType[*RefusedPlan](err); ok {
+		gated.mend([]byte(object(input)), input)
+	}
 	refused, ok := errors.AsType[*plan.ValidationError](err)
 	if !ok || refused.Kind != plan.InvalidInput || errors.As(err, new(*BadCall)) {
 		return err
@@ -264,92 +326,14 @@ func mended(err error, input any) error {
 	if update, ok := input.(*Update); ok {
 		input = new(update.worded())
 	}
-	texts := map[string]string{refused.Field: refused.Suggestion}
-	for _, other := range refused.Others {
-		texts[other.Field] = other.Suggestion
-	}
-	return &BadCall{ValidationError: refused, Mended: brief(strict.Corrected(input, texts))}
+	return &BadCall{ValidationError: refused, Mended: strict.Brief(strict.Corrected(input, suggestions(refused.All())))}
 }
 
-// shownArguments is the most of a call's arguments that a reply repeats.
-const shownArguments = 1_200 // bytes
-
-// brief shortens arguments for a reply: long texts become placeholders; if the rest is still too long, a sentence
-// replaces it.
-func brief(arguments []byte) string {
-	if len(arguments) > shownArguments/2 {
-		long := regexp.MustCompile(`:"(?:[^"\\]|\\.){80,}"`)
-		arguments = long.ReplaceAll(arguments, []byte(`:"<as before>"`))
+// suggestions returns the text for each refused field, "" if only the caller knows it.
+func suggestions(refused []*plan.ValidationError) map[string]string {
+	texts := map[string]string{}
+	for _, one := range refused {
+		texts[one.Field] = one.Suggestion
 	}
-	if len(arguments) > shownArguments {
-		return "with that corrected and the rest unchanged"
-	}
-	return safetext.Escape(string(arguments))
+	return texts
 }
-
-// synonyms lists the names that models use for our fields: for each field, and what true means for it, its other names,
-// except in inputs that have one of the fields in the last column, where the name means something else. A name in several
-// rows means the first field that the input has, that is not given by its own name, and that can take the value.
-var synonyms = sync.OnceValue(func() []strict.Synonym {
-	var all []strict.Synonym
-	for _, row := range [...]struct{ field, keys, unless string }{
-		{"step_id", "id step task task_id number stepId ref key", ""},
-		{"id", "step_id step task task_id number stepId taskId ref key", "message"},
-		{"task", "task_id id number step step_id taskId ref", ""},
-		{"step", "step_id id task task_id number ref", ""},
-		{"task_id", "step_id step task", ""},
-		{"id", "signal signal_id alert alert_id name title", "title status"},
-		{"clear", "status state action resolved cleared closed resolve fixed close", ""},
-		{"leave", "exit disable", ""},
-		{"title", "name task step content text summary subject", "step_id id"},
-		{"title", "description", "step_id id"},
-		{"title", "name new_title", ""},
-		{"details", "description desc body instructions new_details", ""},
-		{"objective", "goal task title name description explanation", "title"},
-		{"goal", "objective task title name description", ""},
-		{"initial_steps", "steps tasks todos items plan phases milestones initialSteps", ""},
-		{"steps", "tasks todos items initial_steps add_steps add_tasks new_steps plan phases milestones", ""},
-		{"add_tasks", "tasks steps todos task step add_steps new_tasks phases subtasks add", ""},
-		{"update_tasks", "tasks steps todos task step updates", ""},
-		{"step_ids", "step_id ids id steps step tasks task task_ids", ""},
-		{"status", "state new_status filter newStatus", ""},
-		{"note", "result notes comment observation reason text summary message", "question"},
-		{"dependencies", "depends_on dependsOn deps blocked_by blockedBy prerequisites requires waits_for waiting_on dependency", ""},
-		{"findings", "context_notes finding discoveries notes decision decisions rationale", "step_id id"},
-		{"findings", "observation observations learnings assumptions note", "summary step_id id"},
-		{"questions", "open_questions openQuestions question", ""},
-		{"reasoning", "rationale why justification", ""},
-		{"type", "issuetype issue_type kind category", ""},
-		{"verify", "test command check verification verify_command", ""},
-		{"constraints", "constraint requirements rules", ""},
-		{"context_hints", "hints hint contextHints", ""},
-		{"relevant_file_paths", "paths file_paths relevant_files relevantFilePaths", ""},
-		{"relevant_file_paths", "files", "affected_files"},
-		{"affected_files", "changed_files files_changed modified_files files", ""},
-		{"acceptance_criteria", "criteria acceptanceCriteria acceptance success_criteria definition_of_done", ""},
-		{"ref", "id key", "status step_id"},
-		{"ref", "step_id", "after"},
-		{"estimated_duration", "estimatedDuration duration", ""},
-		{"informed_by", "memories informedBy informed_by_memories", ""},
-		{"requires_approval", "requiresApproval require_approval needs_approval needsApproval approval_required approval confirm", ""},
-		{"for_each", "forEach foreach loop", ""},
-		{"when", "if condition", ""},
-		{"final_summary", "summary", ""},
-		{"message", "text description", ""},
-		{"level", "severity", ""},
-		{"question", "text message", ""},
-		{"reason", "task goal objective", "note"},
-		{"after", "insert_after insertAfter", ""},
-		{"title=null", "activeForm active_form", ""},
-		{"full=null", "verbose format detail details", ""},
-		{"question=null", "header multiSelect multi_select", ""},
-		{`status="skipped"`, "delete remove deleted removed", ""},
-		{`status="done"`, "done completed finished", ""},
-	} {
-		field, value, _ := strings.Cut(row.field, "=")
-		for key := range strings.FieldsSeq(row.keys) {
-			all = append(all, strict.Synonym{Key: key, Field: field, Unless: strings.Fields(row.unless), True: value})
-		}
-	}
-	return all
-})

@@ -5,11 +5,12 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/planloop/planloop/gates"
+	"github.com/planloop/planloop/internal/runnable"
 	"github.com/planloop/planloop/internal/tokens"
 	"github.com/planloop/planloop/plan"
 	"github.com/planloop/planloop/prompts"
@@ -22,7 +23,7 @@ func (s *Service) planWithToolsPrompt(ctx context.Context, c Caller, args map[st
 		Memories: known.Memories, Constraints: known.Constraints, Submit: c.word(Call{Kind: CallSubmit})}
 	if s.opts.Tools != nil {
 		for _, tool := range s.opts.Tools() {
-			line := tool.Name + ": " + tool.Description + " " + ArgumentsOf(tool.Schema)
+			line := tool.Name + ": " + tool.Description + " " + runnable.ArgumentsOf(tool.Schema)
 			data.Tools = append(data.Tools, strings.TrimSpace(line))
 		}
 	}
@@ -40,51 +41,13 @@ func (s *Service) codeGiven(text string) []prompts.Document {
 	for line := range strings.SplitSeq(text, "\n") {
 		var named []prompts.Document
 		if s.opts.Tree != nil {
-			named = s.documents(paths([]string{strings.TrimSpace(line)}))
+			named = s.documents(gates.SplitPaths([]string{strings.TrimSpace(line)}))
 		}
 		if found = append(found, named...); named == nil {
 			code = append(code, line)
 		}
 	}
 	return append(found, prompts.Document{Path: "(given with the request)", Text: strings.Join(code, "\n")})
-}
-
-// ArgumentsOf returns a tool's arguments in short: {path, from?: integer}; "" if its schema cannot be read.
-func ArgumentsOf(schema json.RawMessage) string {
-	var object struct {
-		Properties map[string]struct {
-			Type any   `json:"type"`
-			Enum []any `json:"enum"`
-		} `json:"properties"`
-		Required []string `json:"required"`
-	}
-	if json.Unmarshal(schema, &object) != nil {
-		return ""
-	}
-	place := func(name string) int { // required ones first
-		if at := slices.Index(object.Required, name); at >= 0 {
-			return at
-		}
-		return len(object.Required)
-	}
-	names := slices.SortedFunc(maps.Keys(object.Properties), func(a, b string) int {
-		return cmp.Or(cmp.Compare(place(a), place(b)), strings.Compare(a, b))
-	})
-	var fields []string
-	for _, name := range names {
-		field, property := name, object.Properties[name]
-		if place(name) == len(object.Required) {
-			field += "?"
-		}
-		switch kind, _ := property.Type.(string); {
-		case len(property.Enum) > 0:
-			field += ": " + strings.ReplaceAll(strings.Trim(fmt.Sprint(property.Enum), "[]"), " ", "|")
-		case kind != "" && kind != "string":
-			field += ": " + kind
-		}
-		fields = append(fields, field)
-	}
-	return "{" + strings.Join(fields, ", ") + "}"
 }
 
 // Limits of a recovery prompt, in tokens.

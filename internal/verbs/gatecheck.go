@@ -6,12 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"path"
 	"slices"
 	"strings"
 
 	"github.com/planloop/planloop/gates"
 	"github.com/planloop/planloop/internal/safetext"
+	"github.com/planloop/planloop/internal/strict"
 	"github.com/planloop/planloop/plan"
 )
 
@@ -23,6 +25,35 @@ type RefusedPlan struct {
 	Instead string                // a call with placeholders for the missing fields, in the caller's form; or ""
 	Drafted string                // message for a plan that the caller did not write; else ""
 	Next    string                // the caller's next action
+	Mended  string                // the arguments with placeholders for the fields that the gates refuse; ""  if too long
+}
+
+// mend sets the corrected arguments, made from the JSON of an input.
+func (e *RefusedPlan) mend(arguments []byte, input any) {
+	list, texts := "/steps", map[string]string{}
+	switch update, _ := input.(*Update); input.(type) {
+	case *AddStep, *SetupPlan, *UpdateStep:
+		return // they do not take the fields
+	case *Update:
+		if list = "/add_tasks"; len(update.AddTasks) == 0 {
+			list = "/update_tasks"
+		}
+	}
+	for _, f := range e.Report.Findings {
+		field := f.Field
+		if f.Gate == "vague_outcome" || f.Gate == "verifiable" {
+			field = "acceptance_criteria"
+		}
+		if f.Step != 0 && field != "" && f.Level == gates.Error {
+			texts[fmt.Sprintf("%s/%d/%s", list, f.Index, field)] = ""
+		}
+	}
+	if e.Form != nil {
+		maps.Copy(texts, suggestions(e.Form.All()))
+	}
+	if all := strict.Completed(arguments, input, texts); len(all) <= strict.ShownInput {
+		e.Mended = strict.Brief(all)
+	}
 }
 
 // RefusedPlanType is the error's name in the JSON contract.
@@ -253,74 +284,42 @@ func (s *Service) checkIfStrict(ctx context.Context, c Caller, joining plan.Stat
 	}
 	_, err := s.check(ctx, c, from, list, wrong, &plan.Batch{})
 	if refused, ok := errors.AsType[*RefusedPlan](err); ok {
-		refused.roomier(c, first, func(n int) Update { return updateWithPlaceholders(steps[:n], refused.Report) }, len(steps))
+		refused.roomier(c, first, tasksOf(steps))
 	}
 	return err
 }
 
-// roomier adds to a refusal of steps with only titles and details the call that has fields for the rest, with as
-// many of the steps as can be shown.
-func (e *RefusedPlan) roomier(c Caller, first string, update func(n int) Update, steps int) {
+// roomier adds to a refusal of steps with only titles and details an update with fields for the rest, for as many as fit.
+func (e *RefusedPlan) roomier(c Caller, first string, update Update) {
 	if !c.brief() {
 		return // commands have a flag for each field
 	}
-	shown := steps
-	for shown > 1 && len(update(shown).call().JSON) > shownArguments {
-		shown--
+	steps := len(update.AddTasks)
+	for e.mend([]byte(object(update)), &update); e.Mended == "" && len(update.AddTasks) > 1; e.mend([]byte(object(update)), &update) {
+		update.AddTasks = update.AddTasks[:len(update.AddTasks)/2]
 	}
-	whole, can := c.Can(update(shown).call())
+	whole, can := c.Can(Call{Kind: CallUpdate, JSON: e.Mended})
 	told := gates.Finding{Gate: "strict", Level: gates.Error, Message: "This workspace checks every step (gates: strict), and this tool " +
 		"does not take hints, paths and criteria: use " + c.word(Call{Kind: CallUpdate}) + "."}
 	if !can {
 		told.Message = "This workspace checks every step (gates: strict), and no tool offered here takes hints, paths and criteria: " +
 			"ask the user to enable the toolset `loop`."
-	} else if e.Instead = first + whole; shown < steps {
-		e.Instead += fmt.Sprintf(", then the other %d in the same form", steps-shown)
+	} else if e.Instead = first + whole; len(update.AddTasks) < steps {
+		e.Instead += fmt.Sprintf(", then the other %d in the same form", steps-len(update.AddTasks))
 	}
 	e.Report.Findings = append(e.Report.Findings, told)
 }
 
-// updateWithPlaceholders returns an update that adds steps with the fields that the gates miss, and with a placeholder for each
-// value that only the caller knows.
-func updateWithPlaceholders(steps []plan.NewStep, report gates.Report) Update {
-	var update Update
-	for i, step := range steps {
-		lacks := func(names ...string) bool {
-			return slices.ContainsFunc(report.Findings, func(f gates.Finding) bool {
-				return f.Index == i && f.Step != 0 && slices.Contains(names, f.Gate)
-			})
-		}
+// tasksOf returns an update that adds steps with titles and details.
+func tasksOf(steps []plan.NewStep) (update Update) {
+	for _, step := range steps {
 		task := NewTask{TaskFields: TaskFields{Title: &step.Title}}
-		if step.Title == "" || lacks(aboutTitles()...) {
-			task.Title = new(titleAsked)
-		}
 		if step.Details != "" {
 			task.Details = &step.Details
 		}
-		update.AddTasks = append(update.AddTasks, task.asked(step.Title == "" || lacks("vague_outcome", "verifiable")))
+		update.AddTasks = append(update.AddTasks, task)
 	}
 	return update
-}
-
-// titleAsked replaces a title that the gates refuse.
-const titleAsked = "<a title that meets the finding>"
-
-// aboutTitles lists the gates that only another title can satisfy.
-func aboutTitles() []string {
-	return []string{"title", "duplicate", "single_responsibility", "oversize"}
-}
-
-// asked returns a task with a placeholder for each required field that it lacks.
-func (t NewTask) asked(criteria bool) NewTask {
-	if t.Type == nil || !slices.Contains(t.Type.Values(), string(*t.Type)) {
-		t.Type = new(plan.StepType("<" + strings.Join(plan.StepType("").Values(), "|") + ">"))
-	}
-	t.ContextHints = cmp.Or(t.ContextHints, &[]string{"<where to look first>"})
-	t.RelevantFilePaths = cmp.Or(t.RelevantFilePaths, &[]string{"<a file it is about>"})
-	if criteria && t.AcceptanceCriteria == nil && t.Verify == nil {
-		t.AcceptanceCriteria = &[]string{"<a checkable criterion>"}
-	}
-	return t
 }
 
 // checkEdit is checkIfStrict for an edit. It refuses only findings that the edit causes.
@@ -349,15 +348,11 @@ func (s *Service) checkEdit(ctx context.Context, c Caller, state plan.State, id 
 	if report.OK() {
 		return nil
 	}
-	for _, f := range report.Findings {
-		if slices.Contains(aboutTitles(), f.Gate) {
-			update.Title = new(titleAsked)
-		} else {
-			update.AcceptanceCriteria = &[]string{"<a checkable criterion>"}
-		}
+	for i := range report.Findings {
+		report.Findings[i].Index = 0
 	}
 	refused := &RefusedPlan{Report: report}
-	refused.roomier(c, "", func(int) Update { return Update{UpdateTasks: []TaskUpdate{update}} }, 1)
+	refused.roomier(c, "", Update{UpdateTasks: []TaskUpdate{update}})
 	return refused
 }
 

@@ -192,25 +192,12 @@ func (r ModeReply) Text() string { return r.under(r.Message + line(EnforcementLi
 
 // AskUser is the input of AskUser (chorus: ask_user).
 type AskUser struct {
-	Question string   `json:"question"`
+	Question string   `json:"question" text:"rest"`
 	ReplyTo  *string  `json:"reply_to,omitempty"`
 	Options  []Option `json:"options,omitempty" jsonschema:"-" schema:"closed" text:"lines"` // follow the question
 }
 
 func (AskUser) Alone() string { return "question" }
-
-// onlyFirst refuses several questions, with the call that asks the first.
-func onlyFirst(first AskUser, others []AskUser) error {
-	if len(others) == 0 {
-		return nil
-	}
-	fix := "ask one per call; after the first, ask " + plan.Quote(others[0].Question)
-	for _, other := range others[1:] {
-		fix += ", " + plan.Quote(other.Question)
-	}
-	return &BadCall{Mended: brief([]byte(object(first))), ValidationError: &plan.ValidationError{Kind: plan.InvalidInput,
-		Field: "/questions", Problem: "has " + plan.Pluralize(1+len(others), "question"), Fix: fix}}
-}
 
 // Option is an answer that an agent suggests.
 type Option struct {

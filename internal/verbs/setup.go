@@ -9,25 +9,25 @@ import (
 
 	"github.com/planloop/planloop/gates"
 	"github.com/planloop/planloop/internal/session"
+	"github.com/planloop/planloop/internal/synonyms"
 	"github.com/planloop/planloop/plan"
 )
 
 // NewStep is a step as an agent writes it (WINK: NewPlanStep).
 type NewStep struct {
-	Title   string  `json:"title" jsonschema:"maxLength=160,description=one verifiable piece of work" text:"some"`
-	Details *string `json:"details,omitempty" jsonschema:"maxLength=512" text:"rest" hint:"where and how to verify it"`
+	Title   string      `json:"title" jsonschema:"maxLength=160,description=one verifiable piece of work" text:"some"`
+	Details *string     `json:"details,omitempty" jsonschema:"maxLength=512" text:"rest" hint:"where and how to verify it"`
+	Status  *MarkStatus `json:"status,omitempty" jsonschema:"-" schema:"closed"`
 }
 
 func (NewStep) Alone() string { return "title" }
+
+func (s NewStep) status() plan.StepStatus { return plan.StepStatus(given(s.Status)) }
 
 // SetupPlan is the input of SetupPlan (WINK: SetupPlan).
 type SetupPlan struct {
 	Objective    string    `json:"objective" jsonschema:"maxLength=240,description=one line of ASCII" text:"some"`
 	InitialSteps []NewStep `json:"initial_steps,omitempty"`
-}
-
-func objectiveAlone(objective string) string {
-	return " " + object(SetupPlan{Objective: objective})
 }
 
 // SetupPlanReply describes the new plan.
@@ -79,7 +79,8 @@ func (s *Service) setupPlan(ctx context.Context, c Caller, in SetupPlan) (SetupP
 	rule.Alternative, _ = c.Can(Call{Kind: CallStart})
 	objective := required(&faults, rule, in.Objective)
 	steps := s.newSteps(c, &faults, "/initial_steps", in.InitialSteps)
-	return s.setUpChecked(ctx, c, plan.SetUp{Outline: plan.Outline{Objective: objective}, Steps: steps}, faults.Err())
+	return s.setUpChecked(ctx, c, plan.SetUp{Outline: plan.Outline{Objective: objective}, Steps: steps}, faults.Err(),
+		marks("/initial_steps", 1, in.InitialSteps)...)
 }
 
 // SetUp is SetupPlan for an action with all fields of a plan.
@@ -94,16 +95,16 @@ func (s *Service) SetUp(ctx context.Context, c Caller, a plan.SetUp) (SetupPlanR
 }
 
 // setUpChecked sets up a plan unless wrong or the gates refuse it.
-func (s *Service) setUpChecked(ctx context.Context, c Caller, a plan.SetUp, wrong error) (SetupPlanReply, error) {
-	first := c.word(Call{Kind: CallSetUp}) + objectiveAlone(cmp.Or(a.Objective, "<one line of ASCII>")) + ", then "
+func (s *Service) setUpChecked(ctx context.Context, c Caller, a plan.SetUp, wrong error, then ...plan.Part) (SetupPlanReply, error) {
+	first := c.word(Call{Kind: CallSetUp}) + " " + object(SetupPlan{Objective: cmp.Or(a.Objective, "<one line of ASCII>")}) + ", then "
 	if err := s.checkIfStrict(ctx, c, plan.State{}, a.Steps, "/initial_steps", wrong, first); err != nil {
 		return SetupPlanReply{}, err
 	}
-	return s.setUp(ctx, c, a)
+	return s.setUp(ctx, c, a, then...)
 }
 
-func (s *Service) setUp(ctx context.Context, c Caller, a plan.SetUp) (SetupPlanReply, error) {
-	outcome, err := s.do(ctx, c, a)
+func (s *Service) setUp(ctx context.Context, c Caller, a plan.SetUp, then ...plan.Part) (SetupPlanReply, error) {
+	outcome, err := s.do(ctx, c, withParts(a, then))
 	if err != nil {
 		return SetupPlanReply{}, err
 	}
@@ -158,6 +159,25 @@ func (r SetupPlanReply) Text() string {
 		text += "; a person must approve it"
 	}
 	return text + "." + WorkspaceInfo{Doubt: r.Doubt}.lines() + "\nNext: " + r.NextAction
+}
+
+// marks returns the marks of new steps that are not pending; first is the id of the first step.
+func marks[T interface{ status() plan.StepStatus }](field string, first plan.StepID, in []T) (parts []plan.Part) {
+	for i, step := range in {
+		if status := step.status(); status != "" && status != plan.Pending {
+			parts = append(parts, plan.Part{Field: fmt.Sprintf("%s/%d/status", field, i),
+				Action: plan.MarkStep{Step: first + plan.StepID(i), Status: status}})
+		}
+	}
+	return parts
+}
+
+// withParts returns an action, together with others if there are any.
+func withParts(a plan.Action, then []plan.Part) plan.Action {
+	if len(then) == 0 {
+		return a
+	}
+	return plan.Batch{Word: plan.ActionWord(a), Parts: append([]plan.Part{{Action: a}}, then...)}
 }
 
 // newSteps cleans steps by the rules of the six planning_* tools.
@@ -224,6 +244,11 @@ func idRange(from, to plan.StepID) string {
 
 // ClearPlan is the input of ClearPlan: no fields (WINK: ClearPlan).
 type ClearPlan struct{}
+
+// TakesNoMore says how to correct a call with fields.
+func (ClearPlan) TakesNoMore() string {
+	return "this abandons the whole plan and takes no fields; " + synonyms.Skip
+}
 
 // ClearPlanReply names the abandoned plan.
 type ClearPlanReply struct {

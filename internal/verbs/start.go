@@ -25,6 +25,11 @@ type Start struct {
 	Memories  []string `json:"memories,omitempty" jsonschema:"-"`
 }
 
+// TakesNoMore says how to correct a call with other fields.
+func (Start) TakesNoMore() string {
+	return `this sets up another plan, and its fields say all about it; to begin a step, update_tasks takes {"id":3,"status":"in_progress"}`
+}
+
 // FirstTask is a NewTask with a schema that lists its title alone: planloop_update lists the rest.
 type FirstTask struct{ NewTask }
 
@@ -79,15 +84,17 @@ func (s *Service) start(ctx context.Context, c Caller, in Start) (StartReply, er
 	for i, step := range in.Steps {
 		given[i] = step.NewTask
 	}
-	steps, tasks := newStepsOf(plan.State{}, readTasks(&faults, "/steps", given))
+	read := readTasks(&faults, "/steps", given)
+	steps, tasks := newStepsOf(plan.State{}, read)
 	if in.Decompose && faults.Err() == nil {
 		return s.decompose(ctx, c, outline, in)
 	}
 	if len(tasks) == 0 {
 		steps = []plan.NewStep{{Spec: plan.Spec{Title: plan.MetaTitle(goal), Type: plan.Chore}}}
 	}
-	action := plan.SetUp{Outline: outline, Steps: steps}
-	batch, report, err := plan.Batch{Word: plan.ActionWord(action), Parts: []plan.Part{{Action: action}}}, gates.Report{}, faults.Err()
+	parts := append([]plan.Part{{Action: plan.SetUp{Outline: outline, Steps: steps}}},
+		marks("/steps", 1, read)...)
+	batch, report, err := plan.Batch{Word: plan.ActionWord(parts[0].Action), Parts: parts}, gates.Report{}, faults.Err()
 	if len(tasks) > 0 {
 		report, err = s.check(ctx, c, gates.Candidate{Objective: goal, New: tasks, Replaces: true}, "/steps", err, &batch)
 	}

@@ -264,7 +264,7 @@ func (r StatusReply) factsPage(x situation, page int) (StatusReply, error) {
 	}
 	r.Session, r.WorkspaceInfo, r.Approved, r.Signal = nil, WorkspaceInfo{}, "", nil
 	r.Now = StatusNow{Reason: r.Now.Reason,
-		AgentInstructions: fmt.Sprintf("This is page %d of the situation; `next_action` says what to do now.", page)}
+		AgentInstructions: fmt.Sprintf("This is page %d of the situation, not the next action.", page)}
 	return r, nil
 }
 
@@ -381,7 +381,7 @@ func (s *Service) statusOfTask(state plan.State, remarks []PlacedComment, c Call
 		return reply, plan.Refuse(plan.NotFound, "/page", fmt.Sprintf("step %s has no page %d", id, page), "begin with the first")
 	}
 	reply.Task = &task
-	reply.Now.AgentInstructions = "This is the task that you asked for; `next_action` says what to do now."
+	reply.Now.AgentInstructions = "This is the task that you asked for, not the next action."
 	return reply, nil
 }
 

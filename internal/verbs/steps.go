@@ -7,14 +7,15 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/planloop/planloop/gates"
 	"github.com/planloop/planloop/internal/session"
+	"github.com/planloop/planloop/internal/strict"
 	"github.com/planloop/planloop/plan"
 )
 
 // AddStep is the input of AddStep (WINK: AddStep).
 type AddStep struct {
 	Steps []AddedStep `json:"steps" jsonschema:"minItems=1"`
+	Place             // of the first
 }
 
 // AddedStep is a step to add, behind the others unless it has a place.
@@ -38,22 +39,25 @@ func (s *Service) AddStep(ctx context.Context, c Caller, in AddStep) (AddStepRep
 		return AddStepReply{}, plan.Refuse(plan.InvalidInput, "/steps", "is empty", "give at least one step")
 	}
 	var faults plan.Faults
-	given, places := make([]NewStep, len(in.Steps)), make([]Place, len(in.Steps))
+	given := make([]NewStep, len(in.Steps))
 	for i, step := range in.Steps {
-		given[i], places[i] = step.NewStep, step.Place
+		given[i] = step.NewStep
+	}
+	if first := &in.Steps[0]; first.Place == (Place{}) {
+		first.Place = in.Place
 	}
 	steps := s.newSteps(c, &faults, "/steps", given)
-	return retryIfChanged(func() (AddStepReply, error) { return s.addSteps(ctx, c, steps, places, faults.Err()) })
+	return retryIfChanged(func() (AddStepReply, error) { return s.addSteps(ctx, c, steps, in.Steps, faults.Err()) })
 }
 
 // AddStepsAfter is AddStep for steps with any field, with a position: after a step, first with 0, last with nil.
 func (s *Service) AddStepsAfter(ctx context.Context, c Caller, steps []plan.NewStep, after *plan.StepID) (AddStepReply, error) {
-	places := make([]Place, len(steps))
+	in := make([]AddedStep, len(steps))
 	if after != nil && len(steps) > 0 {
-		places[0].After = new(TaskRef(after.Number()))
+		in[0].After = new(TaskRef(after.Number()))
 	}
 	return retryIfChanged(func() (AddStepReply, error) {
-		return s.addSteps(ctx, c, steps, places, plan.CleanAction(plan.AddSteps{Steps: steps}))
+		return s.addSteps(ctx, c, steps, in, plan.CleanAction(plan.AddSteps{Steps: steps}))
 	})
 }
 
@@ -85,34 +89,34 @@ func (r MoveStepReply) Text() string {
 }
 
 // addSteps adds steps, each at its place, behind a placed one before it, or last, unless wrong or a gate refuses them.
-func (s *Service) addSteps(ctx context.Context, c Caller, steps []plan.NewStep, places []Place, wrong error) (AddStepReply, error) {
+func (s *Service) addSteps(ctx context.Context, c Caller, steps []plan.NewStep, in []AddedStep, wrong error) (AddStepReply, error) {
 	state, err := s.State(ctx)
 	if err != nil {
 		return AddStepReply{}, err
 	}
 	added, known := plan.AddSteps{Steps: steps}, 0 // number of steps whose ids must be as known
-	all, refs := plan.Batch{Word: plan.ActionWord(added), Parts: []plan.Part{{Action: added}}}, referencesIn(state.ForEdits(c.Actor), nil)
+	refs := referencesIn(state.ForEdits(c.Actor), nil)
+	var moved []plan.Part
 	var faults plan.Faults
 	faults.Add(wrong)
-	for i, place := range places {
+	for i, step := range in {
 		id := refs.first + plan.StepID(i)
-		after, moves := refs.place(&faults, fmt.Sprintf("/steps/%d", i), place)
+		after, moves := refs.place(&faults, fmt.Sprintf("/steps/%d", i), step.Place)
 		if !moves && known > 0 {
 			after = id - 1
 		}
 		if moves || known > 0 {
 			known = len(steps)
-			all.Parts = append(all.Parts, plan.Part{Action: plan.MoveStep{Step: id, After: after}})
+			moved = append(moved, plan.Part{Action: plan.MoveStep{Step: id, After: after}})
 		}
 	}
 	if err := s.checkIfStrict(ctx, c, state.ForEdits(c.Actor), steps, "/steps", faults.Err(), ""); err != nil {
 		return AddStepReply{}, err
 	}
-	action := plan.Action(added)
-	if known > 0 {
-		action = all
+	if moved = append(moved, marks("/steps", refs.first, in)...); len(moved) > 0 {
+		known = len(steps)
 	}
-	outcome, err := s.doIf(ctx, c, action, func(now plan.State) error { return requireSameIDs(state, now, known) })
+	outcome, err := s.doIf(ctx, c, withParts(added, moved), func(now plan.State) error { return requireSameIDs(state, now, known) })
 	if err != nil {
 		return AddStepReply{}, s.suggestReopening(ctx, c, steps, err)
 	}
@@ -126,7 +130,8 @@ func (s *Service) suggestReopening(ctx context.Context, c Caller, steps []plan.N
 	if !ok || refused.Kind != plan.Conflict || unread != nil || state.Plan == nil || !state.Plan.IsCompletedWithoutSummary() {
 		return err
 	}
-	whole, can := c.Can(updateWithPlaceholders(steps, gates.Report{}).call())
+	update := tasksOf(steps)
+	whole, can := c.Can(Call{Kind: CallUpdate, JSON: string(strict.Completed([]byte(object(update)), &update, nil))})
 	if !can {
 		return err
 	}

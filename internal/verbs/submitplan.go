@@ -32,6 +32,8 @@ func (SubmittedStep) Alone() string { return "title" }
 
 func (SubmittedStep) Needed() []string { return []string{"title"} }
 
+func (SubmittedStep) Asked() []string { return NewTask{}.Asked() }
+
 // SubmitPlanReply reports a submitted plan that waits for a decision.
 type SubmitPlanReply struct {
 	Status   string     `json:"status"` // awaiting_approval, or proposed for a change of an approved plan

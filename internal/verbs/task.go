@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/planloop/planloop/gates"
+	"github.com/planloop/planloop/internal/runnable"
 	"github.com/planloop/planloop/internal/safetext"
 	"github.com/planloop/planloop/internal/tokens"
 	"github.com/planloop/planloop/plan"
@@ -356,6 +357,36 @@ type TaskRef string
 // Kinds returns the kinds of JSON values that it accepts.
 func (TaskRef) Kinds() []string { return []string{"integer", "string"} }
 
+// Member returns the reference for a member of an object, such as "add":["S001"]: +S001.
+func (TaskRef) Member(name string, value []byte) []byte {
+	sign, ok := map[string]string{"add": "+", "remove": "-", "set": ""}[name]
+	if !ok {
+		return nil
+	}
+	refs := strings.NewReplacer(`"`, "", "[", "", "]", "").Replace(string(value))
+	return []byte(object(sign + strings.ReplaceAll(refs, ",", ","+sign)))
+}
+
+// isChange reports whether the reference adds to the dependencies of a step, or removes from them.
+func (r TaskRef) isChange() bool {
+	return strings.HasPrefix(string(r), "+") || strings.HasPrefix(string(r), "-")
+}
+
+// changed returns the dependencies of a step after the changes that references ask for.
+func changed(have []plan.StepID, refs []TaskRef) (all []TaskRef) {
+	for _, ref := range refs {
+		if more, adds := strings.CutPrefix(string(ref), "+"); adds && more != "" {
+			all = append(all, TaskRef(more))
+		} else if id, err := plan.ParseStepID(strings.TrimPrefix(string(ref), "-")); err == nil {
+			have = slices.DeleteFunc(slices.Clone(have), func(one plan.StepID) bool { return one == id })
+		}
+	}
+	for _, id := range have {
+		all = append(all, TaskRef(id.Number()))
+	}
+	return all
+}
+
 // UnmarshalText accepts any text; numbers arrive as digits.
 func (r *TaskRef) UnmarshalText(text []byte) error {
 	*r = TaskRef(text)
@@ -374,7 +405,7 @@ type TaskFields struct {
 	ContextHints       *[]string      `json:"context_hints,omitempty" hint:"where to look first"`
 	RelevantFilePaths  *[]string      `json:"relevant_file_paths,omitempty" hint:"a file it is about"`
 	Creates            *[]string      `json:"creates,omitempty" jsonschema:"description=files it brings about"`
-	AcceptanceCriteria *[]string      `json:"acceptance_criteria,omitempty"`
+	AcceptanceCriteria *[]string      `json:"acceptance_criteria,omitempty" hint:"a checkable criterion"`
 	Verify             *string        `json:"verify,omitempty" text:"commands"`
 	Risk               *plan.Risk     `json:"risk,omitempty"`
 	SuggestedAgent     *string        `json:"suggested_agent,omitempty" jsonschema:"-"`
@@ -397,7 +428,7 @@ type TaskFields struct {
 func (t TaskFields) patch(field string) (plan.Patch, error) {
 	for _, list := range []**[]string{&t.RelevantFilePaths, &t.Creates} {
 		if *list != nil {
-			split := paths(**list)
+			split := gates.SplitPaths(**list)
 			*list = &split
 		}
 	}
@@ -409,25 +440,7 @@ func (t TaskFields) patch(field string) (plan.Patch, error) {
 		t.Verify = &command
 	}
 	if t.Args != nil {
-		t.Args = new(Written(*t.Args))
+		t.Args = new(runnable.Written(*t.Args))
 	}
 	return plan.CleanPatch(field, plan.Patch(t))
-}
-
-// Written decodes a JSON object that was given as a JSON string; any other value is returned unchanged.
-func Written(value json.RawMessage) json.RawMessage {
-	var text string
-	if json.Unmarshal(value, &text) == nil && strings.HasPrefix(strings.TrimSpace(text), "{") {
-		return json.RawMessage(text)
-	}
-	return value
-}
-
-// paths splits a list of paths that was given as one text.
-func paths(list []string) []string {
-	pieces := safetext.SplitList(strings.Join(list, ","))
-	if len(list) != 1 || len(pieces) == 0 || slices.ContainsFunc(pieces, func(piece string) bool { return !gates.LooksLikePath(piece) }) {
-		return list
-	}
-	return pieces
 }

@@ -41,12 +41,18 @@ func row[In any, Out Reply](spec Spec, call func(*Service, context.Context, Call
 			if named, ok := s.byTitle(ctx, c, arguments); err != nil && ok {
 				arguments, err = named, Decode(named, &in)
 			}
+			if bad, ok := errors.AsType[*BadCall](err); ok && spec.ReadOnly && bad.Mended != "" {
+				bad.InWords = "" // nothing is lost
+			}
 			if err != nil {
 				reply, err := s.elsewhere(ctx, c, err, &in, arguments)
 				if err == nil || spec.ReadOnly {
 					return reply, err
 				}
 				return nil, Try(ctx, s, c, err, in, call)
+			}
+			if update, ok := any(&in).(*Update); ok {
+				s.resolve(ctx, c, update)
 			}
 			out, err := call(s, ctx, c, in)
 			return answer(out, err, &in)

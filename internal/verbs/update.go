@@ -43,7 +43,8 @@ type NewTask struct {
 	Splits *TaskID `json:"splits,omitempty" jsonschema:"-"` // the approved task that it divides
 	Place
 	TaskFields
-	Dependencies *[]TaskRef `json:"dependencies,omitempty" jsonschema:"description=task ids or refs"`
+	Dependencies *[]TaskRef  `json:"dependencies,omitempty" jsonschema:"description=task ids or refs"`
+	Status       *TaskStatus `json:"status,omitempty" jsonschema:"-" schema:"closed"`
 }
 
 // Place is where a step is to be: after another one, or at a position from 1. The zero value leaves it where it is.
@@ -55,6 +56,11 @@ type Place struct {
 func (NewTask) Alone() string { return "title" }
 
 func (NewTask) Needed() []string { return []string{"title"} }
+
+// Asked names the fields that the gates ask for.
+func (NewTask) Asked() []string {
+	return []string{"title", "type", "context_hints", "relevant_file_paths"}
+}
 
 // Unlisted names an accepted field that the tool's schema does not list.
 func (NewTask) Unlisted() []string { return []string{"tools"} }
@@ -69,7 +75,7 @@ type TaskUpdate struct {
 	Output        *string     `json:"output,omitempty" text:"any"`
 	AffectedFiles []string    `json:"affected_files,omitempty"`
 	Evidence      []Proof     `json:"evidence,omitempty" text:"lines"`
-	After         *TaskRef    `json:"after,omitempty"`
+	Place
 	TaskFields
 	Dependencies *[]TaskRef `json:"dependencies,omitempty" jsonschema:"description=task ids or refs"`
 }
@@ -195,7 +201,7 @@ func (s *Service) update(ctx context.Context, c Caller, in updateInput, wrong er
 		reply.Score, reply.Warnings = report.Score, warnings(report)
 	}
 	for i, change := range in.update {
-		if i < ordersShown && (change.deps != nil || change.after != nil) {
+		if i < ordersShown && (change.deps != nil || change.place != (Place{})) {
 			reply.Message += prefixed(" ", suffixed(order(outcome, c, change.id), "."))
 		}
 		if change.mark != nil && reply.Task == nil {

@@ -30,17 +30,20 @@ type updateInput struct {
 type taskInput struct {
 	ref    string
 	place  Place
+	mark   plan.StepStatus // may be ""
 	spec   plan.Spec
 	deps   []TaskRef
 	splits plan.StepID
 }
+
+func (t taskInput) status() plan.StepStatus { return t.mark }
 
 type taskChange struct {
 	field  string
 	id     plan.StepID
 	patch  plan.Patch
 	deps   *[]TaskRef
-	after  *TaskRef
+	place  Place
 	report plan.ReportStep
 	mark   *plan.MarkStep
 }
@@ -132,6 +135,7 @@ func (t NewTask) read(faults *plan.Faults, field string, refs map[string]bool) t
 	faults.Add(err)
 	task := taskInput{spec: patch.Apply(plan.Spec{}), place: t.Place, splits: plan.StepID(given(t.Splits)), deps: given(t.Dependencies)}
 	task.spec.Type = given(kind)
+	task.mark = plan.ReadStatus(string(given(t.Status)))
 	if t.Ref == nil {
 		return task
 	}
@@ -148,13 +152,13 @@ func (t NewTask) read(faults *plan.Faults, field string, refs map[string]bool) t
 }
 
 func (u TaskUpdate) read(faults *plan.Faults, field string) taskChange {
-	change := taskChange{field: field, id: plan.StepID(u.ID), deps: u.Dependencies, after: u.After}
+	change := taskChange{field: field, id: plan.StepID(u.ID), deps: u.Dependencies, place: u.Place}
 	var err error
 	change.patch, err = u.patch(field)
 	faults.Add(err)
 	change.report = u.report(faults, field)
 	change.mark = u.mark(faults, field)
-	if err == nil && change.mark == nil && change.patch.IsZero() && change.deps == nil && change.after == nil && !change.reports() {
+	if err == nil && change.mark == nil && change.patch.IsZero() && change.deps == nil && change.place == (Place{}) && !change.reports() {
 		faults.Add(plan.Refuse(plan.InvalidInput, field+"/status", "is missing, and nothing else is reported or edited",
 			"give a status, a note, error, skip, output, evidence or a field to edit"))
 	}
@@ -181,7 +185,7 @@ func (u TaskUpdate) report(faults *plan.Faults, field string) plan.ReportStep {
 	r := plan.ReportStep{Step: plan.StepID(u.ID)}
 	faults.Add(notBlank(field+"/note", u.Note))
 	r.Note, r.Output = given(u.Note), strings.TrimSpace(given(u.Output))
-	r.AffectedFiles = cleanedLines(faults, field+"/affected_files", paths(u.AffectedFiles), plan.MaxPath)
+	r.AffectedFiles = cleanedLines(faults, field+"/affected_files", gates.SplitPaths(u.AffectedFiles), plan.MaxPath)
 	if len(u.Evidence) > plan.MaxEvidence {
 		faults.Add(plan.Refuse(plan.InvalidInput, field+"/evidence", fmt.Sprintf("has %d entries", len(u.Evidence)),
 			fmt.Sprintf("give at most %d", plan.MaxEvidence)))
@@ -248,6 +252,7 @@ func (in updateInput) batch(state plan.State, faults *plan.Faults) (plan.Batch, 
 	for i, t := range in.add {
 		move(fmt.Sprintf("/add_tasks/%d", i), tasks[i].ID, t.place)
 	}
+	batch.Parts = append(batch.Parts, marks("/add_tasks", known.first, in.add)...)
 	for _, u := range in.inOrder(state) {
 		var deps []TaskRef
 		if u.deps != nil {
@@ -258,7 +263,7 @@ func (in updateInput) batch(state plan.State, faults *plan.Faults) (plan.Batch, 
 		if !u.patch.IsZero() {
 			part(u.field, plan.UpdateStep{Step: u.id, Patch: u.patch, AllowCompleted: true})
 		}
-		move(u.field, u.id, Place{After: u.after})
+		move(u.field, u.id, u.place)
 		if u.reports() {
 			part(u.field, u.report)
 		}
@@ -286,6 +291,7 @@ func newStepsOf(state plan.State, in []taskInput) ([]plan.NewStep, []gates.Task)
 	for i, t := range in {
 		task := gates.Task{ID: known.first + plan.StepID(i), Spec: t.spec}
 		for _, ref := range known.split(t.deps) {
+			ref = TaskRef(strings.TrimPrefix(string(ref), "+")) // {"add":["S001"]}
 			if id, ok := known.resolve(ref); ok {
 				task.DependsOn = append(task.DependsOn, id)
 			} else {
