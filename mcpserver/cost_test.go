@@ -122,3 +122,24 @@ func TestCostOfReading(t *testing.T) {
 		t.Errorf("the structured content costs %d tokens, want at most 2,000", n)
 	}
 }
+
+// TestMarkCostsTheSameInALongPlan counts allocations, which do not depend on the machine.
+func TestMarkCostsTheSameInALongPlan(t *testing.T) {
+	count := func(steps int) float64 {
+		client := newWorld(t).connect(t, handshake, nil)
+		titles := make([]string, steps)
+		for i := range titles {
+			titles[i] = fmt.Sprintf("Check page %d of the manual", i+1)
+		}
+		call(t, client, "planning_setup_plan", map[string]any{"objective": "Check the manual", "initial_steps": titles})
+		statuses, n := []string{"in_progress", "done", "pending"}, 0
+		return testing.AllocsPerRun(30, func() {
+			call(t, client, "planning_mark_step", map[string]any{"step_id": fmt.Sprintf("S%03d", n/3+1), "status": statuses[n%3]})
+			n++
+		})
+	}
+	short, long := count(12), count(2000)
+	if long > 1.5*short {
+		t.Errorf("a mark allocates %.0f times in a plan of 12 steps and %.0f times in one of 2,000", short, long)
+	}
+}

@@ -55,8 +55,8 @@ func SplitList(text string) (names []string) {
 
 // FoldWord removes variations of people and models: case, dashes, spaces.
 func FoldWord(s string) string {
-	s = strings.ToLower(strings.TrimSpace(s))
-	return strings.NewReplacer("-", "", "_", "", " ", "").Replace(s)
+	isBetween := func(r rune) bool { return r == '-' || r == '_' || r == ' ' }
+	return strings.Join(strings.FieldsFunc(strings.ToLower(strings.TrimSpace(s)), isBetween), "")
 }
 
 // distance returns the number of bytes to insert, delete, replace or swap with their neighbour to turn a into b.
