@@ -153,8 +153,8 @@ func (t tracks) Binding(c verbs.Caller) verbs.Binding {
 	return verbs.Binding(on)
 }
 
-func (t tracks) Bind(c verbs.Caller, to verbs.Binding) {
-	if to == verbs.Binding(t.seen.Bound(c.Session)) {
+func (t tracks) Bind(c verbs.Caller, from, to verbs.Binding) {
+	if to == from && (!t.app.namesTrack() || to == verbs.Binding(t.seen.Bound(c.Session))) { // a named track may not be recorded yet
 		return
 	}
 	if err := t.seen.Bind(c.Session, presence.Binding(to)); err != nil {

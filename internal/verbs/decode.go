@@ -250,20 +250,18 @@ func (s *Service) byTitle(ctx context.Context, c Caller, arguments []byte) ([]by
 	out := named.ReplaceAllFunc(arguments, func(member []byte) []byte {
 		var title string
 		text := named.FindSubmatch(member)[1]
-		_ = json.Unmarshal(text, &title)                                            // the expression matches texts alone
-		if id, err := plan.ParseStepID(title); err == nil && id.String() == title { // the titles of a long plan cost more than a mark
-			return member
-		}
+		_ = json.Unmarshal(text, &title) // the expression matches texts alone
 		id, ok := known.titled(title)
 		if number, rest, _ := strings.Cut(title, " "); !ok { // S001 Build
 			id, ok = known.titled(strings.TrimLeft(rest, "-: "))
 			named, err := plan.ParseStepID(number)
 			ok = ok && err == nil && named == id
 		}
-		if found = found || ok; ok {
-			return append(bytes.TrimSuffix(member, text), object(id.String())...)
+		if !ok {
+			return member
 		}
-		return member
+		found = true
+		return append(bytes.TrimSuffix(member, text), object(id.String())...)
 	})
 	return out, found
 }

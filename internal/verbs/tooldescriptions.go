@@ -38,8 +38,10 @@ func row[In any, Out Reply](spec Spec, call func(*Service, context.Context, Call
 			defer s.touch(c) // even if the input is refused
 			var in In
 			err := Decode(arguments, &in)
-			if named, ok := s.byTitle(ctx, c, arguments); err != nil && ok {
-				arguments, err = named, Decode(named, &in)
+			if err != nil { // only then: a mark must not pay for the titles of a long plan
+				if named, ok := s.byTitle(ctx, c, arguments); ok {
+					arguments, err = named, Decode(named, &in)
+				}
 			}
 			if bad, ok := errors.AsType[*BadCall](err); ok && spec.ReadOnly && bad.Mended != "" {
 				bad.InWords = "" // nothing is lost

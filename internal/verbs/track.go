@@ -28,8 +28,8 @@ type Tracks interface {
 	HeldBy(ctx context.Context, c Caller) (string, error)
 	// Binding returns what is known of the caller's session.
 	Binding(c Caller) Binding
-	// Bind records it, unless there is no log yet.
-	Bind(c Caller, to Binding)
+	// Bind records what is known of it from now on, in place of what Binding returned, unless there is no log yet.
+	Bind(c Caller, from, to Binding)
 	// IsAgent reports whether a name is an agent's: that of a connection, or one bound to a track.
 	IsAgent(name string) bool
 	// Title returns the name of an agent's host for people, "" if it is unknown.
@@ -220,9 +220,9 @@ func (s *Service) bind(c Caller, state plan.State, begins beginning) {
 	if tracks == nil {
 		return
 	}
-	to := tracks.Binding(c)
-	if to.Track != s.Track() {
-		to = Binding{Track: s.Track()}
+	on, to := tracks.Binding(c), Binding{Track: s.Track()}
+	if on.Track == to.Track {
+		to = on
 	}
 	if to.Saw = ""; state.Plan != nil {
 		to.Saw = state.Plan.Root()
@@ -233,7 +233,7 @@ func (s *Service) bind(c Caller, state plan.State, begins beginning) {
 	if begins == aProposal && state.Draft != nil {
 		to.Began = state.Draft.Root() // beside the current plan
 	}
-	tracks.Bind(c, to)
+	tracks.Bind(c, on, to)
 }
 
 // TrackView returns what others see of the service's track in a state.
