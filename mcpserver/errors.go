@@ -80,11 +80,7 @@ const detailsShown = 40
 
 func refusedPlanText(tool string, invalid *verbs.RefusedPlan) string {
 	details := invalid.Details()
-	message := invalid.Message()
-	if tool == "planloop_update" {
-		message = "The new steps are not accepted."
-	}
-	text := "Nothing was changed. " + verbs.RefusedPlanType + ": " + message + "\n- " +
+	text := "Nothing was changed. " + verbs.RefusedPlanType + ": " + invalid.Message() + "\n- " +
 		strings.Join(details[:min(len(details), detailsShown)], "\n- ")
 	if more := len(details) - detailsShown; more > 0 {
 		text += fmt.Sprintf("\n- and %d more", more)

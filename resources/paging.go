@@ -40,6 +40,9 @@ func (Filter) Values() []string {
 
 // Read returns our word for a status in any vocabulary and spelling, or for several with commas between them.
 func (f Filter) Read(words string) string {
+	if strings.EqualFold(strings.TrimSpace(words), "all") {
+		return strings.Join(f.Values(), ",")
+	}
 	var all []string
 	for word := range strings.SplitSeq(words, ",") {
 		if word = strings.TrimSpace(word); !slices.Contains(f.Values(), word) {

@@ -109,7 +109,7 @@ func TestCheckTellsOfAllThatIsWrong(t *testing.T) {
 		{"view", `{"path":"a","path":"b"}`, []string{": duplicate"}},
 		{"view", `{"path":"a","from":-1,"to":"x","lines":3}`, []string{"/to: found the string", "/lines: unknown field", "/from: minimum"}},
 		{"view", `{"path":"$S001.files[0]","from":"$S002"}`, nil},
-		{"view", `{"path":["$S001"]}`, []string{"/path: found an array"}},
+		{"view", `{"path":["$S001","b"]}`, []string{"/path: found an array"}},
 		{"view", `{"path":"a","from":"$HOME"}`, []string{"/from: found the string"}},
 		{"view", `{"path":"a","lines":"$S001"}`, []string{"/lines: unknown field"}},
 		{"bash_execute", `{"command":"cat \"$FILE\"","env":{"FILE":"$item","N":[1,{"a":null}],"X":null},"timeout":"$S001"}`, nil},

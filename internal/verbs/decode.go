@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -26,8 +27,9 @@ func Decode(arguments []byte, into any) error {
 	if !ok {
 		return err
 	}
-	if wrapped, ok := into.(interface{ Wraps() []string }); ok && bad.Corrected != nil && len(bytes.TrimSpace(arguments)) > 0 {
-		plain := arguments
+	plain := bytes.TrimSpace(arguments)
+	isOwn := len(bad.Lost) == 0 && bytes.HasPrefix(plain, []byte("{")) // all of its fields are the input's
+	if wrapped, ok := into.(interface{ Wraps() []string }); ok && bad.Corrected != nil && !isOwn && len(plain) > 0 {
 		for i, list := range wrapped.Wraps() {
 			entry := []byte(`{"` + list + `":` + string(plain) + `}`)
 			other, _ := errors.AsType[*strict.Error](strict.Decode(entry, into, synonyms.Table()))
@@ -40,6 +42,9 @@ func Decode(arguments []byte, into any) error {
 		}
 	}
 	for _, one := range append([]*strict.Error{bad}, bad.Others...) {
+		if path.Base(one.Pointer) == "timeout" && one.Want == "an integer" {
+			one.Want += " of seconds"
+		}
 		if word := strings.ToLower(one.Given); synonyms.Advice(word) != "" {
 			one.Want, bad.Lost = "", append(bad.Lost, word)
 		}
