@@ -46,7 +46,8 @@ type statusWords struct {
 var statusTable = sync.OnceValue(func() []statusWords {
 	return []statusWords{
 		{Pending, [4]string{"TODO", "pending", "pending", " "}, "to_do not_started open planned queued backlog [_] __[_]"},
-		{InProgress, [4]string{"IN_PROGRESS", "in_progress", "running", "/"}, "doing started working wip active in_review reopened"},
+		{InProgress, [4]string{"IN_PROGRESS", "in_progress", "running", "/"},
+			"doing started working running wip active in_review reopened"},
 		{Blocked, [4]string{"TODO", "pending", "blocked", " "}, "stuck on_hold waiting paused"},
 		{Done, [4]string{"DONE", "complete", "completed", "x"}, "completed finished success ok x [x] __[x] ✓ ✔ ✅ closed resolved merged"},
 		{Failed, [4]string{"TODO", "failed", "failed", "!"}, "failure error"},
