@@ -105,8 +105,8 @@ func (a *app) restrictingTracks(ctx context.Context, place workspace.Workspace) 
 
 // holder returns the track with the planning mode that holds a session wherever it calls, nil if none does: its own, that of a session
 // above this process, since a child must not escape, main's for all, a person's for a session on no track yet, or any for a call of
-// an unknown session, or of one with a damaged binding. The binding of a session may have been removed: it may be the one that entered the
-// mode, by the log or because no session is on that track.
+// an unknown session, or of one with a damaged binding. A session without a binding may have lost it: it is also held by the mode that it
+// entered according to the log, and by one on a track without sessions.
 func (a *app) holder(ctx context.Context, place workspace.Workspace, seen *presence.Registry,
 	session string) (*workspace.Workspace, error) {
 	restricting, err := a.restrictingTracks(ctx, place)

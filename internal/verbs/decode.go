@@ -111,7 +111,7 @@ func keepInWords(into any, keys []string) string {
 	if own, ok := into.(interface{ TakesNoMore() string }); ok {
 		return own.TakesNoMore()
 	}
-	return "put the content of " + strings.Join(names, ", ") + " into a known field, or leave it out if you can do without, and call again"
+	return "put the content of " + strings.Join(names, ", ") + " into a known field, or leave it out, and call again"
 }
 
 // Unwrap returns the refusal without the corrected call.
@@ -208,18 +208,19 @@ func (s *Service) resolve(ctx context.Context, c Caller, in *Update) {
 	known, steps, same := referencesIn(state.ForEdits(c.Actor), nil), currentSteps(state.ForEdits(c.Actor)), []TaskUpdate(nil)
 	in.UpdateTasks = slices.Clone(in.UpdateTasks)
 	in.AddTasks = slices.DeleteFunc(slices.Clone(in.AddTasks), func(t NewTask) bool {
-		id, isStep := known.resolve(TaskRef(cmp.Or(given(t.Title), given(t.Ref))))
-		update := TaskUpdate{ID: TaskID(id), Status: t.Status}
-		t.Ref, t.Title, t.Status = nil, nil, nil
-		if !isStep || update.Status == nil || t != (NewTask{}) {
+		name, status := TaskRef(cmp.Or(given(t.Title), given(t.Ref))), t.Status
+		if t.Ref, t.Title, t.Status = nil, nil, nil; status == nil || t != (NewTask{}) {
 			return false
 		}
-		if step, _ := steps.Get(id); taskStatus(step.Status) == *update.Status {
-			same = append(same, update)
-		} else {
-			in.UpdateTasks = append(in.UpdateTasks, update)
+		id, isStep := known.resolve(name)
+		switch step, _ := steps.Get(id); {
+		case !isStep:
+		case taskStatus(step.Status) == *status:
+			same = append(same, TaskUpdate{ID: TaskID(id), Status: status})
+		default:
+			in.UpdateTasks = append(in.UpdateTasks, TaskUpdate{ID: TaskID(id), Status: status})
 		}
-		return true
+		return isStep
 	})
 	if len(in.AddTasks)+len(in.UpdateTasks) == 0 {
 		in.UpdateTasks = same

@@ -128,3 +128,23 @@ func TestFailedApprovedPlan(t *testing.T) {
 		}
 	}
 }
+
+// TestTrackViewIsOfOnePlan: a draft beside a completed plan is shown with its own steps, not with the progress of that plan.
+func TestTrackViewIsOfOnePlan(t *testing.T) {
+	s := service(time.Now, presence{})
+	step := func(title string) []plan.NewStep { return []plan.NewStep{{Spec: plan.Spec{Title: title}}} }
+	if _, err := s.SetUp(t.Context(), ann, plan.SetUp{Outline: plan.Outline{Objective: "Ship it"}, Steps: step("Build")}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.MarkStep(t.Context(), ann, verbs.MarkStep{StepID: 1, Status: "done"}); err != nil {
+		t.Fatal(err)
+	}
+	draft := plan.SetUp{Outline: plan.Outline{Objective: "Announce it"}, Steps: append(step("Write"), step("Post")...), Draft: true}
+	if _, err := s.SetUp(t.Context(), ann, draft); err != nil {
+		t.Fatal(err)
+	}
+	state, err := s.State(t.Context())
+	if view := s.TrackView(state); err != nil || view.Goal != "Announce it" || view.Progress != "0/2 done" {
+		t.Errorf("%v, %+v", err, view)
+	}
+}

@@ -239,10 +239,14 @@ func (s *Service) bind(c Caller, state plan.State, begins beginning) {
 // TrackView returns what others see of the service's track in a state.
 func (s *Service) TrackView(state plan.State) TrackView {
 	by, about := state.Opener()
+	p := state.Plan
+	if !p.IsUnfinished() && state.Draft != nil {
+		p = state.Draft // which the goal is of
+	}
 	if !state.IsOpen() {
 		about = ""
 	}
-	return TrackView{Name: cmp.Or(s.Track(), mainTrack), Goal: about, By: by, Progress: progress(state.Plan), plan: state.Plan}
+	return TrackView{Name: cmp.Or(s.Track(), mainTrack), Goal: about, By: by, Progress: progress(p), plan: state.Plan}
 }
 
 // OpenTracks returns the open tracks of the workspace, main first.
