@@ -71,6 +71,7 @@ var actionTable = sync.OnceValue(func() map[reflect.Type]traits {
 		reflect.TypeFor[EnterMode]():        {word: "enter_plan_mode", isPlanning: true, anyPlan: true},
 		reflect.TypeFor[SubmitPlan]():       {word: "submit_plan", isPlanning: true, anyPlan: true},
 		reflect.TypeFor[RecordNoDecision](): {word: "leave_undecided", isPlanning: true, anyPlan: true},
+		reflect.TypeFor[LeaveHostReview]():  {word: "leave_host_review", isPlanning: true, anyPlan: true},
 		reflect.TypeFor[AskUser]():          {word: "ask_user", isPlanning: true, anyPlan: true},
 		reflect.TypeFor[ExpireMode]():       {word: "expire_plan_mode", isPlanning: true, anyPlan: true},
 		reflect.TypeFor[EndMode]():          {word: "end_plan_mode", isPlanning: true},

@@ -17,6 +17,8 @@ type DecideDraft struct {
 	Digest  string  // of the version shown
 	Comment string
 
+	AcceptsEdits bool // an approval: the host that shows the plan need not ask before edits
+
 	Comments []AddComment // on steps and on the whole, sent with the decision
 	Answers  []Answer     // to open questions; an approval leaves the others open
 }
@@ -179,7 +181,7 @@ func (s State) noLongerWaiting(problem, fix string, f Facts) error {
 		by := d.Way.Decider(d.By)
 		problem += ": " + map[Outcome]string{Approved: by + " approved it ", Rejected: by + " rejected it ",
 			Returned: by + " requested changes ", CalledOff: by + " cancelled planning mode ", Expired: "planning mode expired ",
-			Ended: "planning mode ended "}[d.Outcome] + FormatAgo(d.At, f.Now)
+			Ended: "planning mode ended ", AnsweredThere: "it was answered in " + d.Comment + " "}[d.Outcome] + FormatAgo(d.At, f.Now)
 	}
 	return conflict(problem, fix)
 }
@@ -237,7 +239,8 @@ func (a DecideDraft) approve(s State, open []string, f Facts) ([]Event, error) {
 		events = archive(s, replanned, f.Now)
 	}
 	events = append(events, PlanApproved{Approval: Approval{By: f.Actor.Name, Way: string(f.Actor.Way()), Digest: a.Digest,
-		Comment: a.Comment, At: f.Now, Revision: s.Revision + 1, Edits: s.Draft.Edits, Tools: tools, Unanswered: open},
+		Comment: a.Comment, At: f.Now, Revision: s.Revision + 1, Edits: s.Draft.Edits, Tools: tools, Unanswered: open,
+		AcceptsEdits: a.AcceptsEdits},
 		Beside: s.HasProposal()})
 	return append(events, retryChanged(s, f)...), nil
 }
@@ -359,6 +362,7 @@ func (e PlanReturned) apply(s State) State {
 			m.Task = s.Draft.Objective
 		}
 		m.IdleTimeout, m.ApprovalTimeout, m.PersonOnly = e.IdleTimeout, e.ApprovalTimeout, m.PersonOnly || e.PersonOnly
+		m.ByHost = false
 	})
 	d := Decision{Outcome: Returned, By: e.By, Way: e.Way, Comment: e.Comment, Change: s.isRevision(), At: e.At}
 	if s.Draft != nil {

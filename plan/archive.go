@@ -238,7 +238,7 @@ func newPastPlan(p *Plan, at Revision, reason string, now time.Time) PastPlan {
 	head := PastPlan{
 		ID: p.ID, Objective: p.Objective, Status: status, Version: p.Version,
 		Steps: p.Steps.Len(), Done: p.Steps.Count(Done), Highest: highest, Attempts: attempts(p.Steps),
-		CreatedAt: p.CreatedAt, ArchivedAt: now, Revision: at, Reason: reason, HostSession: p.HostList.SessionKey(),
+		CreatedAt: p.CreatedAt, ArchivedAt: now, Revision: at, Reason: reason, HostSession: cmp.Or(p.HostList.SessionKey(), p.HostPlan.sessionKey()),
 		Edited: p.Edits != nil,
 	}
 	if a := p.Approval; a != nil {
@@ -355,7 +355,7 @@ func (a Restore) decide(s State, f Facts) ([]Event, error) {
 	if s.Plan != nil && s.Plan.Root() == body.Root() { // with its own id it would be a revision of the current plan
 		body.PreviousPlanID, body.ID, body.Version = body.ID, newPlanID(s, body.Objective, f.Now), 1
 	}
-	body.Approval, body.HostList, body.FinalSummary = nil, nil, ""
+	body.Approval, body.HostList, body.HostPlan, body.FinalSummary = nil, nil, nil, ""
 	return makeDraft(s, body, f)
 }
 

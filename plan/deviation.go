@@ -252,7 +252,11 @@ func Digest(p *Plan) string {
 	form := struct {
 		Objective, Summary string
 		Steps              []bound
+		HostText           string `json:",omitempty"`
 	}{Objective: p.Objective, Summary: p.Summary}
+	if p.HostPlan != nil {
+		form.HostText = p.HostPlan.Text
+	}
 	for step := range p.Steps.All() {
 		if step.Loop() != 0 {
 			continue // an instance follows from its loop

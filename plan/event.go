@@ -38,6 +38,7 @@ func kinds() []kind {
 		{"mode_cancelled", ModeCancelled{}},
 		{"mode_expired", ModeExpired{}},
 		{"mode_ended", ModeEnded{}},
+		{"host_review_left", HostReviewLeft{}},
 		{"mode_touched", ModeTouched{}},
 		{"plan_submitted", PlanSubmitted{}},
 		{"change_proposed", ChangeProposed{}},

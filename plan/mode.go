@@ -27,6 +27,7 @@ type Mode struct {
 	PersonOnly      bool  `json:"person_only,omitempty"` // a decision confirmed through a client does not count
 	All             bool  `json:"all,omitempty"`         // it holds the sessions of all tracks
 	ByPerson        bool  `json:"by_person,omitempty"`   // a person began it: it holds also sessions that are on no track yet
+	ByHost          bool  `json:"by_host,omitempty"`     // a plan of a host's own plan mode began it, and no person acted in it
 
 	Approved string `json:"approved,omitempty"` // root of the plan that is or was last carried out
 	Resume   bool   `json:"resume,omitempty"`   // the approved plan continues if the draft is dropped
@@ -122,6 +123,8 @@ const (
 	Expired   Outcome = "expired"
 	Ended     Outcome = "ended"
 	Withdrawn Outcome = "withdrawn" // a proposal, by its author or a person
+
+	AnsweredThere Outcome = "answered" // in the host that shows the plan
 )
 
 // IsRestricted reports whether a phase allows reading and planning only

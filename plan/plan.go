@@ -60,9 +60,10 @@ type Plan struct {
 	CreatedAt      time.Time  `json:"created_at"`
 	UpdatedAt      time.Time  `json:"updated_at"`
 	CreatedBy      string     `json:"created_by"`
-	HostList       *HostList  `json:"adopted,omitempty"` // from a host's own plan; nil for a plan made here
-	Edits          *Edits     `json:"edits,omitempty"`   // by people, in a draft; nil if there are none
-	Steps          Steps      `json:"-"`                 // see Body
+	HostList       *HostList  `json:"adopted,omitempty"`   // from a host's own plan; nil for a plan made here
+	HostPlan       *HostPlan  `json:"host_plan,omitempty"` // in the host's own plan mode; nil for any other plan
+	Edits          *Edits     `json:"edits,omitempty"`     // by people, in a draft; nil if there are none
+	Steps          Steps      `json:"-"`                   // see Body
 }
 
 // Approval records a person's agreement to a plan.
@@ -84,6 +85,8 @@ type Approval struct {
 	UnseenSteps []StepID `json:"unseen,omitempty"`     // steps split off later, with text the approver has not seen
 
 	Tools map[string]string `json:"tools,omitempty"` // definitions of the steps' tools that other servers provide
+
+	AcceptsEdits bool `json:"accepts_edits,omitempty"` // the host that showed the plan need not ask before edits
 }
 
 // Comments returns the comments of the approval, of the changes requested before it, and of the approvals that it changed, oldest

@@ -11,12 +11,14 @@ import (
 // alongside the current plan and replaces a former submission.
 type SubmitPlan struct {
 	Outline
-	Steps []NewStep
+	Steps    []NewStep
+	HostPlan *HostPlan // if a host shows it to its user; nil otherwise
 }
 
 func (a SubmitPlan) clean(c *cleaner) Action {
 	c.outline(&a.Outline)
 	c.steps(&a.Steps, "steps")
+	a.HostPlan = a.HostPlan.clean(c)
 	return a
 }
 
@@ -30,7 +32,7 @@ func (a SubmitPlan) decide(s State, f Facts) ([]Event, error) {
 	}
 	draft := Body{Plan: Plan{
 		ID: newPlanID(s, a.Objective, f.Now), Outline: a.Outline, Status: StatusDraft, Version: 1,
-		CreatedAt: f.Now, UpdatedAt: f.Now, CreatedBy: f.Actor.Name,
+		CreatedAt: f.Now, UpdatedAt: f.Now, CreatedBy: f.Actor.Name, HostPlan: a.HostPlan,
 	}, Steps: steps}
 	request := newRequest(s, draft, f)
 	if s.PhaseNow() == PhaseExecuting {
@@ -80,6 +82,7 @@ func (e PlanSubmitted) apply(s State) State {
 	return s.withMode(PhaseSubmitted, func(m *Mode) {
 		if !from.IsRestricted() { // submitted without entering
 			*m = newMode(m, from, e.Request.By, e.Request.At)
+			m.ByHost = e.Plan.HostPlan != nil
 		}
 		m.Request, m.PersonOnly, m.IsAgentsOwn = &e.Request, m.PersonOnly || e.Request.PersonOnly, false
 		m.replace(e.Request)
@@ -112,6 +115,9 @@ func (s State) LastReviewedDraft() (shown PastPlan, ok bool) {
 			break
 		}
 		shown, next, ok = head, head.CreatedAt, true
+	}
+	if !ok {
+		return s.lastInHost()
 	}
 	return shown, ok
 }

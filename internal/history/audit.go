@@ -111,6 +111,8 @@ func (w *auditedPlans) entry(e plan.Event) (Decision, bool) {
 		return w.drops(Decision{Event: "rejected", what: "rejected", Way: e.Way, Text: e.Reason}), true
 	case plan.PlanReturned:
 		return w.waiting.about(Decision{Event: "returned", what: "returned for changes", Way: e.Way, Text: e.Comment}), true
+	case plan.HostReviewLeft:
+		return w.drops(Decision{Event: "answered_there", what: "answered in " + e.Title}), true
 	case plan.NoDecisionReceived:
 		return w.waiting.about(Decision{Event: "undecided", what: undecided, Request: e.Request, Text: undecidedWords(e.How)}), true
 	case plan.PlanDeviated:

@@ -129,6 +129,8 @@ func modePhrase(e plan.Event) string {
 		return "planning mode expired after " + e.Limit + " of " + expiredPhase(e.Phase)
 	case plan.ModeEnded:
 		return "planning mode ended" + noteMark + e.Why
+	case plan.HostReviewLeft:
+		return subjects()[e.Change] + " answered in " + e.Title
 	case plan.ModeTouched:
 		return "a person joined the planning"
 	case plan.PlanSubmitted:

@@ -87,6 +87,9 @@ func DecisionText(d *plan.Decision) string {
 	if d.IsRejection() && d.Outcome == plan.Expired {
 		return subject + " counts as rejected: " + d.Comment + "."
 	}
+	if d.Outcome == plan.AnsweredThere {
+		return subject + " was answered in " + d.Comment + "."
+	}
 	text := map[plan.Outcome]string{
 		plan.Approved:  subject + " was approved by " + by,
 		plan.Rejected:  subject + " was rejected by " + by,

@@ -407,7 +407,7 @@ func EarlierDecision(state plan.State, p *plan.Plan) string {
 	past := PastReason(state, head) + on(head.ArchivedAt)
 	d := head.Decided
 	word := map[plan.Outcome]string{plan.Approved: "approved", plan.Rejected: "rejected", plan.Returned: "returned for changes",
-		plan.CalledOff: "cancelled", plan.Expired: "not decided in time", plan.Ended: "ended"}[d.Outcome]
+		plan.CalledOff: "cancelled", plan.Expired: "not decided in time", plan.Ended: "ended"}[d.Outcome] // in a host, it is the reason
 	if word == "" {
 		return past
 	}

@@ -1,0 +1,132 @@
+package verbs
+
+import (
+	"context"
+	"strings"
+
+	"github.com/planloop/planloop/plan"
+)
+
+// HostReview is the review of a plan that a host's own plan mode shows to its user.
+type HostReview struct {
+	service *Service
+	request string
+	since   plan.Revision
+}
+
+// SubmitHostPlan submits a plan of a host's own plan mode for a person's decision. The gates refuse it only where they apply to all plans.
+func (s *Service) SubmitHostPlan(ctx context.Context, c Caller, a plan.SubmitPlan) (*HostReview, error) {
+	return besideOthers(ctx, s, c, aProposal, a.Objective, func(s *Service, c Caller) (*HostReview, error) {
+		if err := s.checkIfStrict(ctx, c, plan.State{}, a.Steps, "/steps", nil, ""); err != nil {
+			return nil, err
+		}
+		outcome, err := s.do(ctx, c, a)
+		if err != nil {
+			return nil, err
+		}
+		s.notify(s.planNotice(outcome.After))
+		return &HostReview{s, outcome.After.ModeNow().Request.ID, outcome.After.Revision}, nil
+	})
+}
+
+// HostAnswer is a person's decision about a host's plan; the zero value if the review ended without one.
+type HostAnswer struct {
+	IsApproved   bool
+	AcceptsEdits bool
+	Edited       string // of an approved plan: its whole text with people's edits, "" without any
+	Refusal      string // why the plan was not approved, for the agent
+}
+
+// Await waits for the end of the review.
+func (r *HostReview) Await(ctx context.Context) (HostAnswer, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	changes, err := r.service.Watch(ctx)
+	if err != nil {
+		return HostAnswer{}, err
+	}
+	for {
+		state, err := r.service.State(ctx)
+		if err != nil {
+			return HostAnswer{}, err
+		}
+		if open := state.ModeNow().Request; open == nil || open.ID != r.request {
+			return r.answer(ctx, state)
+		}
+		if _, more := <-changes; !more {
+			return HostAnswer{}, ctx.Err()
+		}
+	}
+}
+
+func (r *HostReview) answer(ctx context.Context, state plan.State) (HostAnswer, error) {
+	d, p := state.ModeNow().Decision, state.Plan
+	if state.ModeNow().Request != nil || d == nil || d.Revision <= r.since { // another submission took its place
+		return HostAnswer{}, nil
+	}
+	switch d.Outcome {
+	case plan.Approved:
+		if p == nil || p.Approval == nil || p.HostPlan == nil { // replaced at once
+			return HostAnswer{}, nil
+		}
+		answer := HostAnswer{IsApproved: true, AcceptsEdits: p.Approval.AcceptsEdits}
+		if edits := editsText(p.Approval.Edits); edits != "" {
+			nothing := func(*plan.Step) string { return "" }
+			answer.Edited = p.HostPlan.Text + "\n\n" + edits + " The plan is now:\n\n" + planText(p, nil, nothing, nothing)
+		}
+		return answer, nil
+	case plan.Returned, plan.Rejected:
+		said, err := r.service.decisionWithComments(ctx, state)
+		return HostAnswer{Refusal: said}, err
+	}
+	return HostAnswer{}, nil
+}
+
+// decisionWithComments returns the last decision and the open comments, for the agent.
+func (s *Service) decisionWithComments(ctx context.Context, state plan.State) (string, error) {
+	comments, err := s.OpenComments(ctx, state)
+	if err != nil {
+		return "", err
+	}
+	lines := []string{DecisionText(state.ModeNow().Decision)}
+	for _, comment := range comments {
+		lines = append(lines, comment.Lines(false)...)
+	}
+	return strings.Join(lines, "\n"), nil
+}
+
+// HostAnswered records that the user of a host's session accepted a plan there, and returns what the agent should know: the decision with
+// comments, and its next action. text is the accepted plan. Only the plan that waits for this session is approved by it, if planloop
+// accepts the host's word; and any other answer there closes the review.
+func (s *Service) HostAnswered(ctx context.Context, c Caller, host, session, text string) (string, error) {
+	state, err := s.State(ctx)
+	if err != nil {
+		return "", err
+	}
+	same, err := plan.HostText(text)
+	if request := state.OpenHostReview(host, session); err == nil && request != nil && state.Draft.HostPlan.Text == same {
+		confirmed := c
+		confirmed.Actor = c.Actor.WithChannel(plan.ChannelClient)
+		if s.PersonOnly(state) {
+			return "The plan still waits for the user's decision in planloop. " + s.heartbeat(state, c).NextAction, nil
+		}
+		approval := plan.DecideDraft{Outcome: plan.Approved, Request: request.ID, Digest: request.Digest}
+		if _, err := s.Decide(ctx, confirmed, approval); err != nil {
+			return "", err
+		}
+		if state, err = s.State(ctx); err != nil {
+			return "", err
+		}
+	}
+	if p := state.Plan; p == nil || p.Approval == nil || !p.HostPlan.IsOf(host, session) || state.PhaseNow() != plan.PhaseExecuting {
+		return "", nil
+	}
+	said, err := s.decisionWithComments(ctx, state)
+	return said + "\nplanloop tracks it as " + steps(state.Plan) + ". " + s.heartbeat(state, c).NextAction, err
+}
+
+// LeaveHostReview closes the review of a plan of a host's session, if one is open: its user answered in the host.
+func (s *Service) LeaveHostReview(ctx context.Context, c Caller, a plan.LeaveHostReview) error {
+	_, err := s.do(ctx, c, a)
+	return err
+}
