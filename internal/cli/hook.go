@@ -50,15 +50,18 @@ func (a *app) hook(ctx context.Context, host hook.Host, event string) error {
 		a.errorLog.record(unknown)
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, hookTimeout)
+	soon, cancel := context.WithTimeout(ctx, hookTimeout)
 	defer cancel()
-	answer, err := await(ctx, func() (hookAnswer, error) { return a.answerHook(ctx, host, event), nil })
+	answer, err := await(soon, func() (hookAnswer, error) { return a.answerHook(soon, host, event), nil })
 	if err == nil {
+		if answer.review != nil {
+			answer.Answer = a.awaitReview(ctx, answer)
+		}
 		return a.writeAnswer(answer)
 	}
 	call, _ := hook.Read(host, event, nil)
 	late := errors.New("the hook took too long")
-	err = a.writeAnswer(hookAnswer{call, a.failureAnswer(call, late, false)})
+	err = a.writeAnswer(hookAnswer{call: call, Answer: a.failureAnswer(call, late, false)})
 	noted := make(chan struct{})
 	go func() { a.errorLog.record(message(late)); close(noted) }()
 	select {
@@ -73,6 +76,7 @@ func (a *app) hook(ctx context.Context, host hook.Host, event string) error {
 type hookAnswer struct {
 	call hook.Call
 	hook.Answer
+	review *verbs.HostReview // that the answer has to wait for; usually nil
 }
 
 func (a *app) writeAnswer(answer hookAnswer) error {
@@ -117,8 +121,8 @@ func (a *app) answerHook(ctx context.Context, host hook.Host, event string) (ans
 	if err != nil {
 		return answer
 	}
-	answer.Answer, err = a.answerCall(ctx, ws, call)
-	if err == nil && !a.isModelProcess() {
+	answer, err = a.answerCall(ctx, ws, call)
+	if answer.call = call; err == nil && !a.isModelProcess() {
 		a.recordCall(ws, answer)
 	}
 	return answer
@@ -144,37 +148,48 @@ func (a *app) recordCall(ws *openWorkspace, answer hookAnswer) {
 
 // answerCall returns the answer if nothing fails. Inside the model the host only answers planloop's prompt: its session does not work on
 // the plan, but planning mode restricts it too, since any program could set the model's mark.
-func (a *app) answerCall(ctx context.Context, ws *openWorkspace, call hook.Call) (hook.Answer, error) {
+func (a *app) answerCall(ctx context.Context, ws *openWorkspace, call hook.Call) (answer hookAnswer, err error) {
 	if call.Dir == "" {
 		call.Dir = ws.place.Path
 	}
 	inside := a.isModelProcess()
+	if !inside {
+		answer.Context = a.followHostReview(ctx, ws, call)
+	}
 	switch {
 	case call.Moment == hook.BeforeTool:
 		err := a.hookPolicy(ws, call.Host).Check(ctx, call)
 		if refused, ok := errors.AsType[*plan.ValidationError](err); ok {
-			answer := *refused
-			answer.Field = "" // only planloop's own tools have fields
-			return hook.Answer{Refuse: answer.Error()}, nil
+			withoutField := *refused
+			withoutField.Field = "" // only planloop's own tools have fields
+			answer.Refuse = withoutField.Error()
+			return answer, nil
 		}
 		if err == nil && !inside {
 			a.adopt(ctx, ws, call)
+			answer = a.submitShownPlan(ctx, ws, call)
 		}
-		return hook.Answer{}, err
+		return answer, err
 	case inside:
 	case call.Moment == hook.AfterTool:
-		a.adopt(ctx, ws, call)
+		if answer.Context == "" {
+			a.adopt(ctx, ws, call)
+		}
 	case call.Moment == hook.SessionStart:
 		state, err := ws.verbs.State(ctx)
 		if err != nil {
-			return hook.Answer{}, err
+			return answer, err
 		}
-		briefing, err := ws.verbs.Briefing(ctx, state, a.hookCaller(ws))
-		return hook.Answer{Context: briefing}, err
+		answer.Context, err = ws.verbs.Briefing(ctx, state, a.hookCaller(ws))
+		return answer, err
+	case call.Moment == hook.AskUser:
+		answer = a.submitShownPlan(ctx, ws, call)
 	case call.Moment == hook.Stop:
-		return a.answerStop(ctx, ws, call)
+		if answer = a.submitShownPlan(ctx, ws, call); answer.review == nil && answer.Refuse == "" {
+			answer.Answer, err = a.answerStop(ctx, ws, call)
+		}
 	}
-	return hook.Answer{}, nil
+	return answer, err
 }
 
 // answerStop reminds an agent of its unfinished work, once for each reminder. Only an agent that is known by its server or its name has
@@ -340,11 +355,7 @@ func (a *app) adopt(ctx context.Context, ws *openWorkspace, call hook.Call) {
 	if adopted == nil {
 		return
 	}
-	caller := a.hookCaller(ws)
-	if caller.Actor.Kind != plan.Agent { // the call comes from the host's agent, even if a person's process runs the hook
-		caller = verbs.Caller{Actor: plan.NewActor(plan.ChannelAgentShell, string(call.Host)), Face: terminal.CommandLine{}}
-	}
-	if _, err := ws.verbs.AdoptHostPlan(ctx, caller, *adopted); err != nil {
+	if _, err := ws.verbs.AdoptHostPlan(ctx, a.hostAgent(ws, call), *adopted); err != nil {
 		a.logger().Debug("a host's plan was not adopted", "host", call.Host, "error", err)
 	}
 }

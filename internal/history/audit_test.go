@@ -74,7 +74,8 @@ func TestAuditPicksDecisions(t *testing.T) {
 		}
 	}
 	slices.Sort(picked)
-	want := []string{"change_proposed", "draft_edited", "draft_made", "history_purged", "left_undecided", "mode_cancelled", "mode_ended",
+	want := []string{"change_proposed", "draft_edited", "draft_made", "history_purged",
+		"host_review_left", "left_undecided", "mode_cancelled", "mode_ended",
 		"mode_entered",
 		"mode_expired", "mode_restored",
 		"plan_approved", "plan_deviated", "plan_rejected", "plan_restored", "plan_returned", "plan_submitted", "proposal_withdrawn",

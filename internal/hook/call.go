@@ -39,6 +39,7 @@ const (
 	AfterTool    Moment = "after_tool"
 	SessionStart Moment = "session_start" // also after a compaction, where the host reports it
 	Stop         Moment = "stop"          // the agent is about to end its turn
+	AskUser      Moment = "ask_user"      // the host shows its user a plan, and asks whether to carry it out
 )
 
 // Effect is the kind of work that a tool does, as far as its name and the host reveal it.
@@ -72,6 +73,8 @@ type Call struct {
 	IsCleared   bool // of SessionStart: the user has cleared the conversation, and the session goes on under another name
 	IsContinued bool // of Stop: the agent continues already because a hook asked for it
 
+	Message, Transcript, Turn string // of Stop: the agent's last text, the file with the whole session, and the turn's id there
+
 	Use        string         // the host's id of the tool's use, "" if it gives none
 	Tool       string         // as the host names it
 	Effect     Effect         // its effect
@@ -94,9 +97,16 @@ func (c Call) IsOwn() bool { return c.Effect == Calls && c.Server == OwnServer }
 
 // Answer is a hook's answer. The zero value lets the agent continue and says nothing.
 type Answer struct {
-	Refuse   string // of BeforeTool: why the tool must not run, and what to do instead; for the agent
-	Context  string // of SessionStart: facts for the agent
-	Continue string // of Stop: the agent's unfinished work; the agent reads it and continues once
+	Refuse   string    // of BeforeTool and AskUser: why the tool must not run, and what to do instead; for the agent
+	Context  string    // of SessionStart and AfterTool: facts for the agent
+	Continue string    // of Stop: the agent's unfinished work, or the answer to its plan; the agent reads it and continues once
+	Approval *Approval // of a plan that the host shows its user
+}
+
+// Approval lets a host carry out the plan that it shows, without asking its user again if it can.
+type Approval struct {
+	Edited       string // the whole plan after people's edits, "" without any
+	AcceptsEdits bool   // the host need not ask before each edit of a file
 }
 
 // object is an object to write, in order: names, each followed by a text, a list or an object.
@@ -105,6 +115,9 @@ type object []any
 // Write formats an answer for the call's host: its output and the exit code.
 func (c Call) Write(a Answer) (stdout, stderr []byte, code int) {
 	text := a.text(c.Moment)
+	if a.Approval != nil && text == "" {
+		return c.writeApproval(*a.Approval), nil, 0
+	}
 	if c.Host == Windsurf && text != "" { // it reads only the exit code
 		return nil, []byte(text + "\n"), 2
 	}
@@ -121,7 +134,8 @@ func (c Call) Write(a Answer) (stdout, stderr []byte, code int) {
 
 // text returns the text of an answer at a moment, never a blank one: some hosts ignore a refusal without a reason.
 func (a Answer) text(moment Moment) string {
-	text := map[Moment]string{BeforeTool: a.Refuse, SessionStart: a.Context, Stop: a.Continue}[moment]
+	text := map[Moment]string{BeforeTool: a.Refuse, AskUser: a.Refuse, SessionStart: a.Context,
+		AfterTool: a.Context, Stop: a.Continue}[moment]
 	if text != "" && strings.TrimSpace(text) == "" {
 		return "planloop gave no reason."
 	}
@@ -145,13 +159,13 @@ func (c Call) emptyAnswer() object {
 
 // format returns a host's form of a refusal, of context, or of a reason to continue.
 func (c Call) format(text string) object {
-	specific := func(members ...any) object {
-		return object{"hookSpecificOutput", append(object{"hookEventName", eventOf(c.Host, c.Event).Native}, members...)}
-	}
+	specific := c.specific
 	forMoment := func(refusal, reason, context object) object {
 		switch c.Moment {
 		case BeforeTool:
 			return refusal
+		case AskUser:
+			return specific("decision", object{"behavior", "deny", "message", text})
 		case Stop:
 			return reason
 		}
@@ -180,6 +194,34 @@ func (c Call) format(text string) object {
 		return forMoment(object{"refuse", text}, object{"go_on", text}, object{"context", text})
 	}
 	return nil
+}
+
+func (c Call) specific(members ...any) object {
+	return object{"hookSpecificOutput", append(object{"hookEventName", eventOf(c.Host, c.Event).Native}, members...)}
+}
+
+// writeApproval formats an approval. Claude Code ignores one without the tool's whole input; the other hosts ask their user themselves.
+func (c Call) writeApproval(a Approval) []byte {
+	input := map[string]jsontext.Value{}
+	if c.Host != Claude || len(c.Input) > 0 && json.Unmarshal(c.Input, &input) != nil {
+		return nil
+	}
+	if a.Edited != "" {
+		input["plan"], _ = jsontext.AppendQuote(nil, a.Edited)
+	}
+	answer := c.specific("permissionDecision", "allow", "updatedInput", input)
+	if c.Moment == AskUser {
+		decision := object{"behavior", "allow", "updatedInput", input}
+		if a.AcceptsEdits {
+			decision = append(decision, "updatedPermissions", []object{{"type", "setMode", "mode", "acceptEdits", "destination", "session"}})
+		}
+		answer = c.specific("decision", decision)
+	}
+	out, err := json.Marshal(answer, json.Deterministic(true))
+	if err != nil {
+		return nil // the host's own prompt remains
+	}
+	return append(out, '\n')
 }
 
 func (o object) MarshalJSONTo(out *jsontext.Encoder) error {

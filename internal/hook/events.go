@@ -29,6 +29,14 @@ func Hosts() []Host {
 // TimeLimit is the hosts' time-out for a hook. A decision takes milliseconds; the rest is for busy machines.
 const TimeLimit = 10 * time.Second
 
+// Limit returns the time-out of an event in a host, longer where planloop may wait for a person's decision about a plan.
+func (e Event) Limit(host Host) time.Duration {
+	if e.Moment == AskUser || (host == Claude || host == Gemini) && e.Moment == BeforeTool || host == Codex && e.Moment == Stop {
+		return 96 * time.Hour
+	}
+	return TimeLimit
+}
+
 // Events returns the handled events of a host in the order in which they occur; nil for a host without hooks.
 func Events(host Host) []Event {
 	start, stop := Event{"session-start", "SessionStart", SessionStart, ""}, Event{"stop", "Stop", Stop, ""}
@@ -36,7 +44,8 @@ func Events(host Host) []Event {
 	after := func(tools string) Event { return Event{"post-tool-use", "PostToolUse", AfterTool, tools} }
 	switch host {
 	case Claude:
-		return []Event{start, before, after("ExitPlanMode|TodoWrite|TaskCreate|TaskUpdate"), stop}
+		ask := Event{"permission-request", "PermissionRequest", AskUser, "ExitPlanMode"}
+		return []Event{start, before, ask, after("ExitPlanMode|TodoWrite|TaskCreate|TaskUpdate"), stop}
 	case Codex:
 		return []Event{start, before, after("update_plan"), stop}
 	case Gemini:

@@ -16,10 +16,8 @@ import (
 // HostPlan returns the change that the call makes to the plan that the session's agent keeps in its host; nil if it makes none, or an
 // unreadable one.
 func (c Call) HostPlan() *plan.AdoptHostPlan {
-	// The plan is read after the tool, or before it if the host has no hook after it or is about to show the plan to its user.
 	moment := AfterTool
-	hasAfter := slices.ContainsFunc(Events(c.Host), func(e Event) bool { return e.Moment == AfterTool })
-	if !hasAfter || c.Moment == BeforeTool && c.planTool() == exitPlanMode {
+	if !slices.ContainsFunc(Events(c.Host), func(e Event) bool { return e.Moment == AfterTool }) {
 		moment = BeforeTool
 	}
 	if c.Effect != Plans || c.Subagent != "" || c.Session == "" || c.Moment != moment {
@@ -62,17 +60,92 @@ func (c Call) planTool() string {
 // shownPlan reads a plan written for people. The user agreed to it if the tool has answered.
 func (c Call) shownPlan() *plan.AdoptHostPlan {
 	const objective = "Plan of Claude Code"
-	var given, answer struct {
-		Plan string `json:"plan"`
-	}
-	_ = json.Unmarshal(c.Input, &given) // either may hold the plan
-	_ = json.Unmarshal(c.Result, &answer)
-	read, err := exchange.ReadPlanText([]byte(cmp.Or(answer.Plan, given.Plan)), objective)
+	read, err := exchange.ReadPlanText([]byte(c.PlanText(nil)), objective)
 	if err != nil {
 		return nil
 	}
 	return &plan.AdoptHostPlan{Outline: read.Outline, Steps: read.Steps, IsOutlineGenerated: read.Objective == objective,
 		IsHostApproved: c.Result != nil}
+}
+
+// ReviewedPlan returns the plan that the host is about to show its user, to be submitted; nil if there is none that planloop can read.
+// read returns the text of a file of the host, or "".
+func (c Call) ReviewedPlan(read func(path string) string) *plan.SubmitPlan {
+	isTool := (c.Moment == AskUser || c.Moment == BeforeTool) && c.IsPlanShown()
+	if c.Session == "" || c.Subagent != "" || !isTool && (c.Host != Codex || c.Moment != Stop) {
+		return nil
+	}
+	text, err := plan.HostText(c.PlanText(read))
+	if err != nil {
+		return nil
+	}
+	found, err := exchange.ReadPlanText([]byte(text), "Plan of "+map[Host]string{Claude: "Claude Code", Codex: "Codex", Gemini: "Gemini CLI"}[c.Host])
+	a := plan.SubmitPlan{Outline: found.Outline, Steps: found.Steps, HostPlan: &plan.HostPlan{Host: string(c.Host), Session: c.Session, Text: text}}
+	if err != nil || plan.CleanAction(a) != nil {
+		return nil
+	}
+	return &a
+}
+
+// IsPlanShown reports whether the call is of the tool that shows the host's plan to its user.
+func (c Call) IsPlanShown() bool { return c.Effect == Plans && c.planTool() == exitPlanMode }
+
+// PlanText returns the whole plan that the call shows or has shown to the host's user, "" without one. read is as in ReviewedPlan.
+func (c Call) PlanText(read func(path string) string) string {
+	if c.Moment == Stop {
+		return cmp.Or(proposedPlan(c.Message), c.planOfTurn(read))
+	}
+	var given, answer struct {
+		Plan string `json:"plan"`
+		File string `json:"planFilePath"`  // in Claude Code
+		Name string `json:"plan_filename"` // in Gemini CLI, in its folder for plans
+		Path string `json:"plan_path"`     // in its older versions
+	}
+	_ = json.Unmarshal(c.Input, &given) // either may hold the plan
+	_ = json.Unmarshal(c.Result, &answer)
+	text := cmp.Or(answer.Plan, given.Plan)
+	if file := cmp.Or(given.File, given.Name, given.Path); text == "" && file != "" && read != nil {
+		text = read(file)
+	}
+	return text
+}
+
+// planOfTurn returns the plan that Codex proposed in this turn, from the file with the session: others are old.
+func (c Call) planOfTurn(read func(path string) string) (text string) {
+	if c.Transcript == "" || read == nil || c.Turn == "" {
+		return ""
+	}
+	isTurn := false
+	for line := range strings.Lines(read(c.Transcript)) {
+		var entry struct {
+			Payload struct {
+				Turn    string `json:"turn_id"`
+				Role    string `json:"role"`
+				Content []struct {
+					Text string `json:"text"`
+				} `json:"content"`
+			} `json:"payload"`
+		}
+		_ = json.Unmarshal([]byte(line), &entry) // most entries have another form
+		if isTurn = isTurn && entry.Payload.Turn == "" || entry.Payload.Turn == c.Turn; !isTurn || entry.Payload.Role != "assistant" {
+			continue
+		}
+		for _, part := range entry.Payload.Content {
+			text = cmp.Or(proposedPlan(part.Text), text)
+		}
+	}
+	return text
+}
+
+// proposedPlan returns the last plan in a text of Codex, "" without one.
+func proposedPlan(text string) string {
+	const start, end = "<proposed_plan>", "</proposed_plan>"
+	at := strings.LastIndex(text, start)
+	if at < 0 {
+		return ""
+	}
+	inside, _, _ := strings.Cut(text[at+len(start):], end)
+	return strings.TrimSpace(inside)
 }
 
 type hostTodo struct {

@@ -69,7 +69,7 @@ func Read(host Host, event string, payload []byte) (Call, error) {
 	r := reader{}
 	at := membersOf(host)
 	top := r.members(payload, at.session, at.subagent, at.version, at.dir, at.roots, at.use, at.tool, at.input, at.result, at.starts,
-		continuationMembers, serverMembers, nameMembers, "invocationNum", "source")
+		continuationMembers, serverMembers, nameMembers, "invocationNum source last_assistant_message transcript_path turn_id")
 	c := bare
 	c.Session, c.Subagent, c.Version = r.text(top[at.session]), r.text(top[at.subagent]), r.text(top[at.version])
 	c.Dir, c.Roots = r.text(top[at.dir]), r.texts(top[at.roots])
@@ -77,7 +77,7 @@ func Read(host Host, event string, payload []byte) (Call, error) {
 		c.Dir = c.Roots[0]
 	}
 	switch c.Moment {
-	case BeforeTool, AfterTool:
+	case BeforeTool, AfterTool, AskUser:
 		c.Use, c.Tool, c.Input, c.Result = r.text(top[at.use]), r.text(top[at.tool]), r.unwrap(top[at.input]), top[at.result]
 		if named.Native == "beforeMCPExecution" {
 			c.Tool = "MCP:" + c.Tool
@@ -98,6 +98,7 @@ func Read(host Host, event string, payload []byte) (Call, error) {
 		}
 	case Stop:
 		status, loops := string(top["status"]), string(top["loop_count"])
+		c.Message, c.Transcript, c.Turn = r.text(top["last_assistant_message"]), r.text(top["transcript_path"]), r.text(top["turn_id"])
 		c.IsContinued = string(top["stop_hook_active"]) == "true" || string(top["fullyIdle"]) == "false" ||
 			loops != "" && loops != "0" || status == `"aborted"` || status == `"error"`
 	}

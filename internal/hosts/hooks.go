@@ -161,7 +161,7 @@ func (h *hooks) listElement(m Machine, on hook.Host, e hook.Event) object {
 }
 
 func (h *hooks) makeHandler(m Machine, on hook.Host, e hook.Event) object {
-	handler := h.handler(e, h.commandLine(m, on, e))
+	handler := h.handler(e, h.commandLine(m, on, e), e.Limit(on))
 	if m.GOOS == "windows" && h.shell == runDirect {
 		handler = append(handler, member{"args", []any{"hook", string(on), e.Name}})
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/planloop/planloop/internal/hook"
 	"github.com/planloop/planloop/internal/safetext"
@@ -37,7 +38,7 @@ type hooks struct {
 	fixedMembers object   // other members that the file needs
 	isGrouped    func(hook.Event) bool
 	matchAll     string // matcher for all tools, for a host that needs one
-	handler      func(e hook.Event, command string) object
+	handler      func(e hook.Event, command string, limit time.Duration) object
 	shell        shell
 	whole        *wholeFile // a file that belongs to planloop alone, or nil
 
@@ -167,8 +168,8 @@ func codex(m Machine, s Scope) host {
 func gemini(m Machine, s Scope) host {
 	dir := m.join(m.variable("GEMINI_CLI_HOME", m.Home), ".gemini")
 	own, project := m.join(dir, "settings.json"), m.project(".gemini", "settings.json")
-	handler := func(_ hook.Event, command string) object {
-		return object{{"name", hook.OwnServer}, {"type", "command"}, {"command", command}, {"timeout", hook.TimeLimit.Milliseconds()}}
+	handler := func(_ hook.Event, command string, limit time.Duration) object {
+		return object{{"name", hook.OwnServer}, {"type", "command"}, {"command", command}, {"timeout", limit.Milliseconds()}}
 	}
 	return host{
 		name: "gemini", title: "Gemini CLI", programs: []string{"gemini"}, traces: []string{own}, // the folder is Antigravity's too
@@ -210,12 +211,12 @@ func cursor(m Machine, s Scope) host {
 		name: "cursor", title: "Cursor", programs: []string{"cursor", "cursor-agent"}, traces: []string{m.home(".cursor")},
 		server: mcpServers(m.join(dir, "mcp.json"), command(m, "--workspace", "${workspaceFolder}")),
 		hooks: &hooks{file: m.join(dir, "hooks.json"), root: []string{"hooks"}, fixedMembers: object{{"version", 1}},
-			handler: func(e hook.Event, command string) object {
+			handler: func(e hook.Event, command string, limit time.Duration) object {
 				handler := object{{"command", command}}
 				if e.Matcher != "" {
 					handler = append(handler, member{"matcher", e.Matcher})
 				}
-				handler = append(handler, member{"timeout", int(hook.TimeLimit.Seconds())})
+				handler = append(handler, member{"timeout", int(limit.Seconds())})
 				if e.Moment == hook.BeforeTool {
 					handler = append(handler, member{"failClosed", true})
 				}
@@ -283,7 +284,7 @@ func windsurf(m Machine, s Scope) host {
 		name: "windsurf", title: "Windsurf", programs: []string{"windsurf"}, traces: []string{dir},
 		server: mcpServers(s.pick(m.join(dir, "mcp_config.json"), ""), command(m)),
 		hooks: &hooks{file: s.pick(m.join(dir, "hooks.json"), m.project(".windsurf", "hooks.json")), root: []string{"hooks"},
-			shell: runOnce, powershell: true, handler: func(_ hook.Event, command string) object { return object{{field, command}} }},
+			shell: runOnce, powershell: true, handler: func(_ hook.Event, command string, _ time.Duration) object { return object{{field, command}} }},
 		note: "Windsurf gives its servers no project: planloop uses the workspace named default unless args name one, " +
 			`as in "serve", "--workspace", "/path/to/project"`,
 	}
@@ -304,8 +305,8 @@ func goose(m Machine, s Scope) host {
 			entry: object{{"name", hook.OwnServer}, {"type", "stdio"}, {"cmd", m.Program}, {"args", []any{"serve"}}, {"envs", object{}},
 				{"enabled", true}, {"timeout", 300}}},
 		hooks: &hooks{file: m.join(folder, "hooks", "hooks.json"), root: []string{"hooks"}, isGrouped: always, shell: runOnce,
-			handler: func(e hook.Event, command string) object {
-				handler := timed(e, command)
+			handler: func(e hook.Event, command string, limit time.Duration) object {
+				handler := timed(e, command, limit)
 				if e.Moment == hook.BeforeTool {
 					handler = append(handler, member{"on_failure", "block"})
 				}
@@ -338,8 +339,8 @@ func command(m Machine, more ...string) object {
 }
 
 // timed makes a handler in Claude Code's form, with the time limit in seconds.
-func timed(_ hook.Event, command string) object {
-	return object{{"type", "command"}, {"command", command}, {"timeout", int(hook.TimeLimit.Seconds())}}
+func timed(_ hook.Event, command string, limit time.Duration) object {
+	return object{{"type", "command"}, {"command", command}, {"timeout", int(limit.Seconds())}}
 }
 
 // failClosed is the end of a hook's line, in the words of any POSIX shell: it refuses if planloop cannot run and a workspace is marked. $0

@@ -30,7 +30,7 @@ export class Bench {
     return existsSync(path) && readFileSync(path, 'utf8');
   }
 
-  // approve has a person approve the plan in a terminal.
+  // approve has a person approve the plan in a terminal, and returns what it shows.
   approve(...options) {
     return this.#decide([...options, 'approve'], async (terminal) => {
       const [, code] = await terminal.until(/To approve it, type (\d+) and Enter/);
@@ -48,6 +48,7 @@ export class Bench {
     try {
       await type?.(terminal);
       assert.equal(await terminal.status(), 0, terminal.output);
+      return terminal.output;
     } finally {
       terminal.kill();
     }

@@ -19,7 +19,11 @@ export function command(packages) {
 export function configure(where, model) {
   where.env.ANTHROPIC_BASE_URL = model;
   where.env.CLAUDE_CODE_TMPDIR = join(where.home, 'tmp');
-  write(where.home, '.claude.json', { hasCompletedOnboarding: true, projects: { [where.workspace]: { hasTrustDialogAccepted: true } } });
+  write(where.home, '.claude.json', {
+    hasCompletedOnboarding: true,
+    customApiKeyResponses: { approved: [variables.ANTHROPIC_API_KEY] },
+    projects: { [where.workspace]: { hasTrustDialogAccepted: true } },
+  });
   write(where.home, '.claude/settings.json', { permissions: { allow: ['Bash', 'Write', 'Agent', 'Skill', 'mcp__planloop'] } });
 }
 

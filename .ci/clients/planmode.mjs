@@ -1,0 +1,178 @@
+// Claude Code in its own plan mode on a terminal, with a scripted model: its plan is reviewed in planloop, and tracked.
+//
+//   node planmode.mjs PROGRAM CLIENTS HOSTS FOLDER
+import assert from 'node:assert/strict';
+import { readFileSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+import { Bench } from './hosts/bench.mjs';
+import * as claude from './hosts/claude.mjs';
+import { Model } from './model.mjs';
+import { Terminal } from './terminal.mjs';
+
+const [program, , packages, folder] = process.argv.slice(2);
+
+const first = `# Greet by name
+
+The program greets nobody yet.
+
+## Steps
+
+1. Add the flag --name
+   It takes a text.
+2. Print the greeting
+
+## Verification
+
+Run it.
+`;
+const second = first.replace('2. Print the greeting', '2. Print the greeting with the name');
+
+// Talk is one session of Claude Code. turns are functions of what the model was asked; each returns the model's next answer.
+class Talk {
+  asked = [];
+
+  constructor(bench, turns, ...options) {
+    this.turns = [...turns];
+    bench.talk = this;
+    this.terminal = new Terminal([claude.command(packages), ...options], { cwd: bench.workspace, env: bench.env });
+  }
+
+  async say(text) {
+    await this.terminal.until(/\? for shortcuts|shift\+tab to cycle/);
+    this.terminal.type(text);
+    await this.terminal.press('\r', /esc to interrupt/);
+  }
+
+  next(request) {
+    if (request.tools.length === 0) return { text: 'A title' };
+    this.asked.push(request);
+    return this.turns.shift()?.(request) ?? { text: 'Done.' };
+  }
+
+  // told waits for the nth request to the model, and returns the result and the texts in it that are new.
+  async told(n) {
+    await eventually(() => this.asked.length > n, () => `the model was asked ${this.asked.length} times, not ${n + 1}; the terminal shows\n${this.terminal.output}`);
+    const { results, prompts, system } = this.asked[n];
+    return `${results.at(-1)}\n${prompts.slice(this.asked[n - 1]?.prompts.length ?? 0).join('\n')}\n${system}`;
+  }
+}
+
+async function eventually(holds, story) {
+  for (let left = 600; !(await holds()); left--) {
+    if (left === 0) throw new Error(story());
+    await sleep(100);
+  }
+}
+
+const planFile = ({ system, prompts }) => /\/\S+\/\.claude\/plans\/[\w-]+\.md/.exec(`${prompts.join('\n')}\n${system}`)[0];
+const show = (text) => [(request) => claude.says.write(planFile(request), text), () => ({ tool: 'ExitPlanMode', args: {} })];
+
+class Stage extends Bench {
+  constructor(name) {
+    super(program, join(folder, name));
+    Object.assign(this.env, claude.variables);
+    claude.configure(this, model.origin);
+    bench = this;
+  }
+
+  async status() {
+    return JSON.parse(await this.done('status', '--json'));
+  }
+
+  phase(wanted) {
+    return eventually(async () => (await this.status()).phase === wanted, () => `the phase is not ${wanted}; the terminal shows\n${this.talk.terminal.output}`);
+  }
+
+  // person runs a command in a terminal of its own.
+  async person(...args) {
+    const terminal = new Terminal([this.program, ...args], { cwd: this.workspace, env: this.env });
+    const status = await terminal.status();
+    return { status, output: terminal.output };
+  }
+
+  // hooks lists the processes of planloop's hooks that wait.
+  hooks() {
+    return readdirSync('/proc').filter((pid) => {
+      try {
+        return readFileSync(`/proc/${pid}/cmdline`, 'utf8').startsWith(`${this.program}\0hook\0claude\0`);
+      } catch {
+        return false; // it has ended, or is no process
+      }
+    });
+  }
+}
+
+let bench;
+const model = await Model.listen((request) => bench.talk.next(request));
+const planning = ['--permission-mode', 'plan'];
+
+const stories = {
+  // A person requests changes in planloop, then approves; a new session goes on.
+  async 'answered in planloop'() {
+    const stage = new Stage('planloop');
+    await stage.done('init', 'claude', '--yes');
+    const turns = [...show(first), ...show(second), () => claude.says.own('planning_mark_step', { step_id: 'S001', status: 'in_progress' })];
+    const talk = new Talk(stage, turns, ...planning);
+    await talk.say('Plan the greeting.');
+    await stage.phase('submitted');
+    assert.equal((await stage.person('edit', 'Greet with the name.')).status, 0);
+    assert.match(await talk.told(2), /returned for changes by .*: Greet with the name\./);
+    await stage.phase('submitted');
+    const shown = await stage.approve('--comment', 'Begin with the test.');
+    assert.match(shown, /Changes since the last review:[^]*Print the greeting with the name/);
+    const told = await talk.told(4);
+    assert.match(told, /approved/);
+    assert.match(told, /Begin with the test\.[^]*tracks it as 2 steps/);
+    assert.match(await talk.told(5), /S001/);
+    talk.terminal.kill();
+    const later = new Talk(stage, [() => ({ text: 'I see.' })]);
+    await later.say('Go on.');
+    assert.match(await later.told(0), /Greet by name[^]*Add the flag --name/);
+    later.terminal.kill();
+  },
+
+  // The person answers Claude Code's own prompt first.
+  async 'answered in Claude Code'() {
+    const stage = new Stage('prompt');
+    await stage.done('init', 'claude', '--yes');
+    let goOn;
+    const late = new Promise((resolve) => (goOn = resolve)).then(() => stage.person('approve'));
+    const [write, exit] = show(second);
+    const turns = [...show(first), () => claude.says.read(join(stage.workspace, 'kept.txt')), async (request) => late.then(() => write(request)), exit];
+    const talk = new Talk(stage, turns, ...planning);
+    await talk.say('Plan the greeting.');
+    await stage.phase('submitted');
+    await talk.terminal.until(/3\. Tell Claude what to change/);
+    talk.terminal.type('3');
+    talk.terminal.type('Greet with the name.');
+    talk.terminal.type('\r');
+    assert.match(await talk.told(2), /Greet with the name\./);
+    await stage.phase('inactive');
+    goOn();
+    const { status, output } = await late;
+    assert.notEqual(status, 0);
+    assert.match(output, /answered in Claude Code/);
+    await stage.phase('submitted');
+    for (const hook of stage.hooks()) process.kill(hook, 'SIGKILL'); // the plan still waits
+    await talk.terminal.until(/2\. Yes, manually approve edits/);
+    assert.equal((await stage.status()).phase, 'submitted');
+    talk.terminal.type('2');
+    assert.match(await talk.told(5), /confirmed through the client[^]*tracks it as 2 steps/);
+    await stage.phase('executing');
+    talk.terminal.kill();
+  },
+};
+
+for (const [name, story] of Object.entries(stories)) {
+  try {
+    await story();
+  } catch (fault) {
+    throw new Error(`${name}: ${fault.message}`, { cause: fault });
+  } finally {
+    bench.talk.terminal.kill();
+  }
+  console.log(`ok: ${name}`);
+}
+model.close();

@@ -1,0 +1,154 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/planloop/planloop/internal/hook"
+	"github.com/planloop/planloop/internal/hosts"
+	"github.com/planloop/planloop/internal/process"
+	"github.com/planloop/planloop/internal/terminal"
+	"github.com/planloop/planloop/internal/verbs"
+	"github.com/planloop/planloop/plan"
+)
+
+// hostAgent returns the agent of a hook call: it comes from the host's agent, even if a person's process runs the hook.
+func (a *app) hostAgent(ws *openWorkspace, call hook.Call) verbs.Caller {
+	caller := a.hookCaller(ws)
+	if caller.Actor.Kind != plan.Agent {
+		caller = verbs.Caller{Actor: plan.NewActor(plan.ChannelAgentShell, string(call.Host)), Face: terminal.CommandLine{}}
+	}
+	return caller
+}
+
+// followHostReview handles an event after the host showed its user a plan. The tool's own answer approves the plan; any other event of the
+// session's agent means that the user answered otherwise. It returns what the agent should know of an approval.
+func (a *app) followHostReview(ctx context.Context, ws *openWorkspace, call hook.Call) (said string) {
+	isMarked := call.Subagent == "" && call.Moment != hook.AskUser && ws.presence.HasHostReview(a.ancestors, call.Session)
+	if isMarked {
+		ws.presence.EndHostReview(a.ancestors, call.Session)
+	}
+	var err error
+	caller, host := a.hostAgent(ws, call), string(call.Host)
+	if call.Moment == hook.AfterTool && call.IsPlanShown() && call.Subagent == "" && isStartedByHost(call, a.ancestors()) {
+		said, err = ws.verbs.HostAnswered(ctx, caller, host, call.Session, call.PlanText(nil))
+	}
+	if isMarked && said == "" && err == nil && call.Moment != hook.SessionStart {
+		title, _ := hosts.OfClient(host)
+		err = ws.verbs.LeaveHostReview(ctx, caller, plan.LeaveHostReview{Host: host, Session: call.Session, Title: title.Title})
+	}
+	if err != nil {
+		a.logger().Debug("the answer to a host's plan was not recorded", "host", call.Host, "error", err)
+	}
+	return said
+}
+
+// isStartedByHost reports whether the host itself started this hook: at most one shell is between them, which runs only the hook's command.
+// The shell of an agent has more to do, unless the agent imitates the host on purpose: see docs/security.md.
+func isStartedByHost(call hook.Call, chain []process.Ancestor) bool {
+	var script []string
+	for i, p := range chain[min(1, len(chain)):] {
+		switch {
+		case !p.Shell():
+			return i == 0 || len(script) <= 8 && strings.Contains(strings.Join(script, " "), " hook "+string(call.Host)+" "+call.Event)
+		case i > 0:
+			return false
+		}
+		script = strings.Fields(strings.Join(p.Args(), " ")) // such as: -c 'planloop' hook claude stop || exit 1
+	}
+	return false
+}
+
+// submitShownPlan submits the plan that the host is about to show its user with a call. It returns nil if there is none, or if planloop is
+// not to wait for a decision about it. In the hosts that show their own prompt only after the hook, planloop waits only where a person
+// can decide.
+func (a *app) submitShownPlan(ctx context.Context, ws *openWorkspace, call hook.Call) (answer hookAnswer) {
+	shown := call.ReviewedPlan(func(file string) string { return a.readHostFile(call.Host, file) })
+	if shown == nil || call.Moment != hook.AskUser && !a.waitsBeforePrompt(ctx, ws, call) {
+		return answer
+	}
+	review, err := ws.verbs.SubmitHostPlan(ctx, a.hostAgent(ws, call), *shown)
+	if refused, is := errors.AsType[*verbs.RefusedPlan](err); is {
+		answer.Answer = refusal(call, refused.Error())
+		return answer
+	}
+	if err != nil {
+		a.logger().Debug("a host's plan was not submitted", "host", call.Host, "error", err)
+		return answer
+	}
+	ws.presence.BeginHostReview(a.ancestors, call.Session)
+	answer.review = review
+	return answer
+}
+
+// waitsBeforePrompt reports whether a hook waits for a decision although the host shows its own prompt only later.
+func (a *app) waitsBeforePrompt(ctx context.Context, ws *openWorkspace, call hook.Call) bool {
+	state, err := ws.verbs.State(ctx)
+	return err == nil && call.Host == hook.Claude && ws.verbs.PersonOnly(state)
+}
+
+// awaitReview waits for a person's decision about the host's plan. Without one the host's own prompt decides.
+func (a *app) awaitReview(ctx context.Context, answer hookAnswer) hook.Answer {
+	ctx, stop := whileRunning(ctx, process.Starter(a.ancestors()))
+	defer stop()
+	decided, err := answer.review.Await(ctx)
+	if err != nil {
+		return hook.Answer{}
+	}
+	if ws := a.ws.Load(); ws != nil && decided != (verbs.HostAnswer{}) {
+		ws.presence.EndHostReview(a.ancestors, answer.call.Session)
+	}
+	if decided.IsApproved {
+		return hook.Answer{Approval: &hook.Approval{Edited: decided.Edited, AcceptsEdits: decided.AcceptsEdits}}
+	}
+	return refusal(answer.call, decided.Refusal)
+}
+
+// refusal returns the answer with which the agent has to revise its plan.
+func refusal(call hook.Call, why string) hook.Answer {
+	if call.Moment == hook.Stop {
+		return hook.Answer{Continue: why}
+	}
+	return hook.Answer{Refuse: why}
+}
+
+const hostCheck = 5 * time.Second
+
+// whileRunning returns a context that ends with a process. Its goroutine ends with the context.
+func whileRunning(ctx context.Context, p process.Ancestor) (context.Context, context.CancelFunc) {
+	ctx, stop := context.WithCancel(ctx)
+	go func() {
+		for waitFor(ctx, hostCheck) {
+			if p.Started != 0 && !p.Runs() {
+				stop()
+			}
+		}
+	}()
+	return ctx, stop
+}
+
+const maxHostFile = 64 << 20 // bytes: a file of Codex contains a whole session
+
+// readHostFile returns the text of a host's file, "" if it cannot be read. A relative path is one in the host's folder for plans.
+func (a *app) readHostFile(host hook.Host, path string) string {
+	if home, _ := a.home(); !filepath.IsAbs(path) {
+		for _, folder := range hook.PlanFolders(host, home, a.getenv) {
+			path = filepath.Join(folder, filepath.Base(path))
+		}
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return ""
+	}
+	defer file.Close()
+	if info, err := file.Stat(); err != nil || !info.Mode().IsRegular() {
+		return ""
+	}
+	text, _ := io.ReadAll(io.LimitReader(file, maxHostFile)) // what was read so far
+	return string(text)
+}
