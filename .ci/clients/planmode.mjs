@@ -145,8 +145,9 @@ const stories = {
     await talk.say('Plan the greeting.');
     await stage.phase('submitted');
     await talk.terminal.until(/3\. Tell Claude what to change/);
-    talk.terminal.type('3');
+    await talk.terminal.press('\x1b[B\x1b[B', /❯ +3/);
     talk.terminal.type('Greet with the name.');
+    await talk.terminal.until(/with +the +name\./);
     talk.terminal.type('\r');
     assert.match(await talk.told(2), /Greet with the name\./);
     await stage.phase('inactive');
