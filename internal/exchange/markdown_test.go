@@ -2,9 +2,13 @@ package exchange_test
 
 import (
 	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
 	"runtime"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/planloop/planloop/internal/exchange"
 	"github.com/planloop/planloop/internal/testenv"
@@ -176,4 +180,35 @@ func hostileMarkdown(size int) []string {
 		texts = append(texts, stairs.String())
 	}
 	return texts
+}
+
+// TestPlansOfHosts reads plans like those of hosts' plan modes. Each golden file shows the objective, the steps
+// and the first words of the notes.
+func TestPlansOfHosts(t *testing.T) {
+	names := testenv.Must(filepath.Glob("testdata/plans/*.md"))(t)
+	if len(names) < 40 {
+		t.Fatalf("only %d plans", len(names))
+	}
+	for _, name := range names {
+		got := testenv.Must(exchange.ReadPlanText(testenv.Must(os.ReadFile(name))(t), "Untitled plan"))(t)
+		var b strings.Builder
+		fmt.Fprintln(&b, got.Objective)
+		for i, step := range setUp(t, got).Plan.Steps.List() {
+			fmt.Fprintf(&b, "\n%s %s\n", step.ID, step.Title)
+			if step.Details != "" {
+				fmt.Fprintf(&b, "  details: %.60q\n", step.Details)
+			}
+			if step.Verify != "" {
+				fmt.Fprintf(&b, "  verify: %s\n", step.Verify)
+			}
+			if got.Steps[i].Status != plan.Pending {
+				fmt.Fprintf(&b, "  status: %s\n", got.Steps[i].Status)
+			}
+			if n := utf8.RuneCountInString(step.Title); n > plan.MaxTitle || strings.Contains(step.Title, "**") {
+				t.Errorf("%s: the title %q", name, step.Title)
+			}
+		}
+		fmt.Fprintf(&b, "\nsummary: %.120q\nnotes: %.120q\n", got.Summary, got.ContextNotes)
+		golden(t, strings.TrimPrefix(strings.TrimSuffix(name, ".md")+".txt", "testdata/"), b.String())
+	}
 }
