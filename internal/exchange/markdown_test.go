@@ -39,12 +39,13 @@ func TestPlanTextSteps(t *testing.T) {
 		"# Plan: Mend it\n\n- [x] a\n- [ ] b": "Mend it\na\nb",
 		"# Plan\n\nJust prose.":               "untitled\nuntitled",
 		"1. a\n2. b":                          "untitled\na\nb",
-		"# T\n## Context\n1. no\n## Steps\n1. a\n2. b\n## Tests\n1. no":    "T\na\nb",
-		"# T\n## Steps\n- a\n- b\n## Risks\n- no":                          "T\na\nb",
-		"# T\n## Phase 1: a\n- no\n## Phase 2: b":                          "T\na\nb",
-		"# T\n## Approach\n### a\ntext\n### b\n## Notes\n### no":           "T\na\nb",
-		"# T\n## Files\n1. no":                                             "T\nT",
-		"---\ntitle: x\n---\n# T\n<!-- 1. no -->\n```\n1. no\n```\n1. a\n": "T\na",
+		"# T\n## Context\n1. no\n## Steps\n1. a\n2. b\n## Tests\n1. no":          "T\na\nb",
+		"# T\n## Steps\n- a\n- b\n## Risks\n- no":                                "T\na\nb",
+		"# T\n## Phase 1: a\n- no\n## Phase 2: b":                                "T\na\nb",
+		"# T\n## Approach\n### a\ntext\n### b\n## Notes\n### no":                 "T\na\nb",
+		"# T\n## Files\n1. no":                                                   "T\nT",
+		"---\ntitle: x\n---\n# T\n<!-- 1. no -->\n```\n1. no\n```\n1. a\n2. b\n": "T\na\nb",
+		"# T\n1. a\n\n## Notes\n1. no":                                           "T\nT",
 	} {
 		got, err := exchange.ReadPlanText([]byte(text), "untitled")
 		if err != nil || titles(got) != want {
@@ -204,7 +205,7 @@ func TestPlansOfHosts(t *testing.T) {
 			if got.Steps[i].Status != plan.Pending {
 				fmt.Fprintf(&b, "  status: %s\n", got.Steps[i].Status)
 			}
-			if n := utf8.RuneCountInString(step.Title); n > plan.MaxTitle || strings.Contains(step.Title, "**") {
+			if n := utf8.RuneCountInString(step.Title); n > plan.MaxTitle || strings.Contains(step.Title, "** ") {
 				t.Errorf("%s: the title %q", name, step.Title)
 			}
 		}

@@ -2,11 +2,13 @@ package exchange
 
 import (
 	"cmp"
+	_ "embed"
 	"fmt"
 	"regexp"
 	"slices"
 	"strings"
 	"sync"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/yuin/goldmark/ast"
@@ -14,55 +16,23 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// planPatterns recognize the words of plans, in English, German and Chinese.
-type planPatterns struct {
-	lead, trail            *regexp.Regexp // words of a title that only say that it is a plan
-	number                 *regexp.Regexp // before a title, such as "2.1 " or "Step 3: "; group 1 is the word
-	steps, work, approach  *regexp.Regexp // titles of sections with steps, with less and less certainty
-	prose, checks          *regexp.Regexp // titles of sections without steps, and of those that check the work
-	marks, italics         *regexp.Regexp
-	boldLead, row, item    *regexp.Regexp // a line like a heading, a numbered row of a table, a list item with a command
-	sentence, divider      *regexp.Regexp
-	willRun, span, command *regexp.Regexp
-}
+//go:embed planwords.txt
+var planWordsText string
 
-var planWords = sync.OnceValue(func() planPatterns {
-	compile := func(pattern string) *regexp.Regexp { return regexp.MustCompile(`(?i)` + pattern) }
-	const kinds = `(?:(?:implementation|proposed|development|project|execution|detailed|technical|updated|revised|the|my)\s+)*`
-	const steps = `(?:steps?|implementation|plan|changes|tasks?|to-?dos?|actions?|schritte|umsetzung|umsetzungsplan|änderungen|aufgaben|` +
-		`\p{Han}{0,4}(?:步骤|实施|计划|变更|修改|实现|任务))`
-	return planPatterns{
-		lead:  compile(`^\PL*` + kinds + `(?:(?:umsetzungs)?plan|(?:实[现施])?计划)(?:\s+for\s+|\s*[:：–—]\s*|\s+-\s+|\PL*$)`),
-		trail: compile(`[\s:–—-]+(?:implementation|execution|development)\s+plan$`),
-		number: compile(`^(?:(step|phase|task|part|stage|change|milestone|schritt|步骤|阶段)\s*\d{1,3}(?:\.\d{1,3})*(?:\s*\([^)]*\))?` +
-			`(?:\s*[.):：、–—-]\s*|$)|\d{1,3}(?:\.\d{1,3})+[.):]?\s+|\d{1,3}\s*[.):、–—-]\s+|[一二三四五六七八九十]{1,3}、\s*)`),
-		steps: compile(`^\PL*` + kinds + `(?:(?:required|planned|needed|code|key|main|next|work|step-by-step|suggested)\s+)*` + kinds +
-			steps + `(?:[\s&/]+(?:` + steps + `|and|order|details|list|items|breakdown|by file|to make|needed|required))*\PL*$`),
-		work:     compile(`\b(?:steps|implementation|plan|changes|tasks)\b`),
-		approach: compile(`^\PL*` + kinds + `(?:approach|phases|solution|design|proposal|strategy|vorgehen|方案)\PL*$`),
-		prose: compile(`^\PL*(?:(?:current|existing|open|key|critical|relevant|affected|important|technical|executive|new|in|out|of|plan|` +
-			`implementation|project|success|acceptance|root|user|design|target)\s+)*(?:(?:context|background|motivation|overview|summary|` +
-			`introduction|problem|goals?|objectives?|scope|non-goals?|requirements|assumptions?|dependencies|findings|analysis|state|cause|` +
-			`architecture|decisions?|options?|alternatives?|recommendation|questions?|risks?|trade-?offs?|considerations?|notes?|files?|` +
-			`references?|rollback|timeline|criteria|commands|review|edge cases|kontext|hintergrund|ausgangslage|ziele?|risiken|dateien|` +
-			`hinweise|offene \pL+|zusammenfassung)(?:\s*[&/:(,–—-].*|\s+(?:and|to|for|of|i|we|that|considered|required|statement|` +
-			`assessment|plan|strategy|changed|modified|affected|involved|details|list)\b.*)?\PL*$|背景|概述|目标|风险|问题|文件|总结|说明|现状)|` +
-			`\bwill run\b`),
-		checks: compile(`^\PL*(?:(?:unit|manual|automated|final|integration|end-to-end)\s+)*(?:test|tests|testing|verification|verify|` +
-			`validation|überprüfung|prüfung|验证|测试)(?:[\s&/]+(?:tests?|testing|verification|plan|strategy|steps?|checklist|cases|and))*\PL*$`),
-		marks:    compile("(`+[^`]*`+)|~~[^~]*~~\\s*|!?\\[([^\\[\\]]*)\\]\\([^()\\s]*\\)|\\*\\*"),
-		italics:  compile("(^|[\\s(])[*_](\\pL[^*_`]*)[*_]([^\\pL\\d]|$)"),
-		boldLead: compile(`^\*\*([^*]+)\*\*(?:\s*[:：]|\s+[–—-]\s)?`),
-		row:      compile(`^\|?\s*\d{1,3}\s*\|\s*([^|]*[^|\s])\s*\|(.*)$`),
-		item:     compile("^\\s*(?:[-*+]|\\d{1,3}[.)])\\s+(`[^`]+`)"),
-		sentence: compile("[.!?][)\"”]?\\s+[\"“(`\\pL]|[。！？]"),
-		divider:  compile(`[:;]\s|\s[–—-]\s|[：；]`),
-		willRun: compile(`^[\s#>*_+-]*(?:(?:the\s+)?commands?\s+(?:that\s+|which\s+)?(?:i\s+|we\s+)?|i\s+|we\s+|(?:the|this)\s+plan\s+)?` +
-			"will run\\b[^:`]*(?:[:`]|$)"),
-		span:    compile("`([^`]+)`"),
-		command: regexp.MustCompile(`^(?:[A-Z_]+=[\w./-]* )*[a-z./][\w@%+=:,./~^*'" -]*$`),
+var planWords = sync.OnceValue(func() map[string]*regexp.Regexp {
+	words := map[string]*regexp.Regexp{}
+	for line := range strings.Lines(strings.ReplaceAll(planWordsText, "\n  ", "")) {
+		if name, pattern, found := strings.Cut(line, ": "); found && line[0] != '#' {
+			words[name] = regexp.MustCompile("(?i)" + strings.TrimSuffix(pattern, "\n"))
+		}
 	}
+	return words
 })
+
+// matches reports whether a text matches one of the patterns in planwords.txt.
+func matches(text string, names ...string) bool {
+	return slices.ContainsFunc(names, func(name string) bool { return planWords()[name].MatchString(text) })
+}
 
 // ReadPlanText reads a Markdown plan written for people, like those of hosts' plan modes. The objective is the plan's title, or
 // else the given one. The steps are the check boxes, else the numbered sections, else the list or the subsections of a section
@@ -90,17 +60,22 @@ func parsePlanText(text []byte, objective string) (*source, error) {
 	if r.findSections(); len(r.sections) > maxSteps { // each is compared with all earlier ones
 		return nil, refuse("", fmt.Sprintf("the text has more than %d headings", maxSteps), "split the plan")
 	}
-	title, head := planTitle(r.takeTitle()), len(r.lines)
-	if box := slices.IndexFunc(r.lines, checkItem().MatchString); box >= 0 && r.hasBoxes() {
+	title := planTitle(r.takeTitle())
+	head := len(r.lines)
+	if i := slices.IndexFunc(r.sections, func(s planPart) bool { return !s.isProse && !s.inAside }); i >= 0 {
+		head = r.sections[i].at
+	}
+	if r.hasBoxes() {
+		head = slices.IndexFunc(r.lines, checkItem().MatchString)
 		if r.src, err = parseMarkdown(text); err != nil {
 			return nil, err
 		}
-		head = box
 		r.tidyBoxes()
 	} else {
-		for _, p := range r.parts() {
-			head = min(head, p.at)
-			r.step(p)
+		for i, p := range r.parts() {
+			if r.step(p); i == 0 {
+				head = p.at
+			}
 		}
 		r.src.outline.ContextNotes = r.rest()
 	}
@@ -115,8 +90,8 @@ func parsePlanText(text []byte, objective string) (*source, error) {
 
 // planTitle returns the title of a plan without words that only say that it is a plan.
 func planTitle(title string) string {
-	title = planWords().lead.ReplaceAllString(plain(title), "")
-	return plan.Shorten(planWords().trail.ReplaceAllString(title, ""), plan.MaxObjective)
+	title = planWords()["lead"].ReplaceAllString(plain(title), "")
+	return plan.Shorten(planWords()["trail"].ReplaceAllString(title, ""), plan.MaxObjective)
 }
 
 // planReader finds the steps in a text for people.
@@ -129,12 +104,9 @@ type planReader struct {
 
 // planPart is a list item, or a section: a heading, or a line like one, with the text below it.
 type planPart struct {
-	title, more string // the title as written, and text before the details
-	at, body    int    // the first line, and the one where the details begin
-	end         int    // the line after the part
-	margin      int    // columns to drop from the lines before outer
-	outer       int
-
+	title, more      string // the title as written, and text before the details
+	at, body, end    int    // the first line, the one where the details begin, and the one after the part
+	margin, outer    int    // columns to drop from all lines but the code from outer on
 	level            int    // of a section; 7 for a line that is not a heading
 	name             string // the section's title without its number
 	isNumber, byWord bool   // the title has a number, after a word such as "Step"
@@ -144,10 +116,10 @@ type planPart struct {
 
 func (s planPart) isAside() bool { return s.isProse || s.isCheck || s.inAside }
 
+func (s planPart) isSteps() bool { return matches(s.name, "steps") && matches(s.name, "work") }
+
 // isContainer reports whether the title only says that steps follow.
-func (s planPart) isContainer() bool {
-	return planWords().steps.MatchString(s.name) || planWords().approach.MatchString(s.name)
-}
+func (s planPart) isContainer() bool { return s.isSteps() || matches(s.name, "approach") }
 
 func (r *planReader) findSections() {
 	for block := r.root.FirstChild(); block != nil && len(r.sections) <= maxSteps; block = block.NextSibling() {
@@ -158,10 +130,10 @@ func (r *planReader) findSections() {
 		}
 		for i := start; block.Kind() == ast.KindParagraph && i < start+block.Lines().Len() && len(r.sections) <= maxSteps; i++ {
 			line := strings.TrimSpace(r.lines[i])
-			number := planWords().number.FindStringSubmatch(plain(line))
-			if row := planWords().row.FindStringSubmatch(line); row != nil {
+			number := planWords()["number"].FindStringSubmatch(plain(line))
+			if row := planWords()["row"].FindStringSubmatch(line); row != nil {
 				r.section(planPart{title: "1. " + row[1], more: strings.Trim(row[2], " |"), level: 7, at: i, body: i + 1, end: i + 1})
-			} else if number != nil && (number[1] != "" || strings.HasPrefix(line, "**")) || planWords().boldLead.FindString(line) == line {
+			} else if number != nil && (number[1] != "" || strings.HasPrefix(line, "**")) || planWords()["bold"].FindString(line) == line {
 				r.section(planPart{title: line, level: 7, at: i, body: i + 1})
 			}
 		}
@@ -170,18 +142,16 @@ func (r *planReader) findSections() {
 
 func (r *planReader) section(s planPart) {
 	s.name, s.end = plain(s.title), cmp.Or(s.end, len(r.lines))
-	if number := planWords().number.FindStringSubmatch(s.name); number != nil {
+	if number := planWords()["number"].FindStringSubmatch(s.name); number != nil {
 		s.name, s.isNumber, s.byWord = s.name[len(number[0]):], true, number[1] != ""
 		s.title = s.name
 	}
 	s.name = strings.TrimRight(s.name, ":： ")
-	s.isProse = !s.byWord && planWords().prose.MatchString(s.name)
-	s.isCheck = !s.byWord && planWords().checks.MatchString(s.name)
+	s.isProse, s.isCheck = !s.byWord && matches(s.name, "prose"), !s.byWord && matches(s.name, "checks")
 	for i := range r.sections {
-		switch before := &r.sections[i]; {
-		case before.end > s.at && before.level >= s.level:
-			before.end = s.at
-		case before.end > s.at:
+		if before := &r.sections[i]; before.level >= s.level {
+			before.end = min(before.end, s.at)
+		} else if before.end > s.at {
 			s.inAside = s.inAside || before.isAside()
 		}
 	}
@@ -190,12 +160,12 @@ func (r *planReader) section(s planPart) {
 
 // takeTitle removes the plan's title from the sections and returns it.
 func (r *planReader) takeTitle() string {
-	if len(r.sections) == 0 {
+	if len(r.sections) == 0 || r.sections[0].isAside() || r.sections[0].isNumber {
 		return ""
 	}
 	first := r.sections[0]
-	alone := !slices.ContainsFunc(r.sections[1:], func(s planPart) bool { return s.level <= first.level })
-	if first.isAside() || first.isNumber || !alone && (first.level > 1 || first.isContainer()) {
+	shared := slices.ContainsFunc(r.sections[1:], func(s planPart) bool { return s.level <= first.level })
+	if says := planTitle(first.title); shared && (says == "" || says == plain(first.title)) && (first.level > 1 || first.isContainer()) {
 		return ""
 	}
 	r.sections = r.sections[1:]
@@ -207,49 +177,36 @@ func (r *planReader) takeTitle() string {
 
 // plain returns a line without emphasis, targets of links and escapes.
 func plain(line string) string {
-	line = planWords().marks.ReplaceAllString(line, "$1$2")
-	return strings.TrimSpace(unescape(planWords().italics.ReplaceAllString(line, "$1$2$3")))
+	line = planWords()["marks"].ReplaceAllString(line, "$1$2")
+	return strings.TrimSpace(unescape(planWords()["italics"].ReplaceAllString(line, "$1$2$3")))
 }
 
-// parts returns the parts of the text that are steps.
-func (r *planReader) parts() []planPart {
-	with := func(pattern *regexp.Regexp) (found []int) {
-		for i, s := range r.sections {
-			if !s.isAside() && pattern.MatchString(s.name) {
-				found = append(found, i)
-			}
+// parts returns the parts of the text that are steps: those of the first way that finds two.
+func (r *planReader) parts() (found []planPart) {
+	all := func(planPart) bool { return true }
+	isWork := func(s planPart) bool { return !s.isAside() }
+	likely := slices.DeleteFunc(slices.Clone(r.sections), func(s planPart) bool { return s.isAside() || !matches(s.name, "work") })
+	ways := []func() []planPart{r.numbered}
+	for _, fits := range []func(planPart) bool{planPart.isSteps,
+		func(s planPart) bool { return len(likely) == 1 && s.at == likely[0].at }, // several are such as "API changes" and "UI changes"
+		func(s planPart) bool { return matches(s.name, "approach") },
+	} {
+		in := func(s planPart) bool { return s.level > 0 && isWork(s) && fits(s) }
+		ways = append(ways, func() []planPart { return r.listed(false, in) }, func() []planPart { return r.subsections(in) },
+			func() []planPart { return r.listed(true, in) })
+	}
+	ways = append(ways, func() []planPart { return r.listed(false, isWork) }, func() []planPart {
+		return r.highest(0, len(r.lines), func(s planPart) bool { return isWork(s) && !s.isContainer() })
+	})
+	if len(r.sections) == 0 {
+		ways = append(ways, func() []planPart { return r.listed(true, all) })
+	}
+	for _, way := range ways {
+		if found = way(); len(found) > 1 {
+			return found[:min(len(found), maxSteps+1)] // action refuses the plan
 		}
-		return found
 	}
-	steps, likely := with(planWords().steps), with(planWords().work)
-	if len(likely) > 1 { // such as "API changes" and "UI changes"
-		likely = nil
-	}
-	found := r.numbered()
-	for _, in := range [][]int{steps, likely, with(planWords().approach)} {
-		within := func(at int) bool { return slices.Contains(in, at) }
-		for _, find := range []func() []planPart{
-			func() []planPart { return r.listed(false, within) }, func() []planPart { return r.subsections(in) },
-			func() []planPart { return r.listed(true, within) },
-		} {
-			if len(found) < 2 {
-				found = find()
-			}
-		}
-	}
-	if len(found) < 2 {
-		found = r.listed(false, func(at int) bool { return at < 0 || !r.sections[at].isAside() })
-	}
-	if len(found) < 2 {
-		found = r.atLevel(0, len(r.lines), func(s planPart) bool { return !s.isAside() && !s.isContainer() })
-	}
-	if len(found) < 2 && len(r.sections) == 0 {
-		found = r.listed(true, func(int) bool { return true })
-	}
-	if len(found) < 2 {
-		return nil
-	}
-	return found[:min(len(found), maxSteps+1)] // action refuses the plan
+	return nil
 }
 
 // numbered returns the numbered sections, at the first level with several. It skips levels on which the whole text is numbered.
@@ -271,11 +228,13 @@ func (r *planReader) numbered() []planPart {
 	return nil
 }
 
-// subsections returns the sections below the first of the given ones that has some.
-func (r *planReader) subsections(of []int) []planPart {
-	for _, i := range of {
-		s := r.sections[i]
-		inner := r.atLevel(s.body, s.end, func(s planPart) bool { return !s.isProse })
+// subsections returns the sections below the first fitting one that has some.
+func (r *planReader) subsections(fits func(planPart) bool) []planPart {
+	for _, s := range r.sections {
+		if !fits(s) {
+			continue
+		}
+		inner := r.highest(s.body, s.end, func(s planPart) bool { return !s.isProse })
 		if len(inner) > 1 && !slices.ContainsFunc(inner, planPart.isContainer) {
 			return inner
 		}
@@ -283,73 +242,61 @@ func (r *planReader) subsections(of []int) []planPart {
 	return nil
 }
 
-// atLevel returns the fitting sections between two lines, at the highest level there.
-func (r *planReader) atLevel(from, to int, fits func(planPart) bool) (found []planPart) {
-	highest := 7
-	for _, s := range r.sections {
-		if from <= s.at && s.at < to {
-			highest = min(highest, s.level)
-		}
+// highest returns the fitting ones of the sections between two lines that are of the highest level there.
+func (r *planReader) highest(from, to int, fits func(planPart) bool) []planPart {
+	between := slices.DeleteFunc(slices.Clone(r.sections), func(s planPart) bool { return s.at < from || s.at >= to })
+	level := 7
+	for _, s := range between {
+		level = min(level, s.level)
 	}
-	for _, s := range r.sections {
-		if from <= s.at && s.at < to && s.level == highest && fits(s) {
-			found = append(found, s)
-		}
-	}
-	return found
+	return slices.DeleteFunc(between, func(s planPart) bool { return s.level != level || !fits(s) })
 }
 
-// step adds a step.
 func (r *planReader) step(p planPart) {
 	title, rest := splitTitle(p.title)
 	details := textBlock{lines: slices.DeleteFunc([]string{rest, p.more}, func(line string) bool { return line == "" })}
 	for i := p.at; i < p.end; i++ {
 		r.taken[i] = true
-		if i < p.body || r.hidden[i] {
-			continue
+		if line := r.lines[i]; i >= p.body && !r.hidden[i] {
+			if i < p.outer || !r.code[i] {
+				line = dropColumns(line, p.margin)
+			}
+			details.add(line, r.code[i])
 		}
-		line := r.lines[i]
-		if i < p.outer {
-			line = dropColumns(line, p.margin)
-		}
-		details.add(line, r.code[i])
 	}
 	text := details.String()
-	if title == "" {
-		first, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
+	if first, _, _ := strings.Cut(strings.TrimSpace(text), "\n"); title == "" {
 		title, _ = splitTitle(first)
-		title = cmp.Or(title, fmt.Sprintf("Step %d", len(r.src.steps)+1))
 	}
-	spec := plan.Spec{Title: title, Details: plan.Shorten(text, plan.MaxLongText)}
-	r.src.steps = append(r.src.steps, sourceStep{Step: plan.Step{Spec: spec}})
+	r.src.steps = append(r.src.steps, sourceStep{Step: plan.Step{Spec: plan.Spec{
+		Title: cmp.Or(title, fmt.Sprintf("Step %d", len(r.src.steps)+1)), Details: plan.Shorten(text, plan.MaxLongText)}}})
 }
 
-// splitTitle returns the first sentence of a line, without marks, and the rest of the line.
+// splitTitle returns the first sentence of a line without marks, or less if it is long, and the rest of the line.
 func splitTitle(line string) (title, rest string) {
 	const long, short = 90, 12
 	whole := plain(line)
-	if number := planWords().number.FindStringSubmatch(whole); number != nil && number[1] != "" {
+	if number := planWords()["number"].FindStringSubmatch(whole); number != nil && number[1] != "" {
 		whole = whole[len(number[0]):]
 	}
 	end := len(whole)
-	for _, at := range planWords().sentence.FindAllStringIndex(whole, -1) {
-		before := strings.FieldsFunc(whole[:at[0]], func(r rune) bool { return strings.ContainsRune(" (.", r) })
-		if n := len(before); n > 0 && (len(before[n-1]) > 1) && !slices.Contains([]string{"etc", "vs", "bzw", "ca"}, before[n-1]) {
+	for _, at := range planWords()["sentence"].FindAllStringIndex(whole, -1) {
+		words := strings.FieldsFunc(whole[:at[0]], func(r rune) bool { return r == ' ' || r == '(' || r == '.' })
+		if n := len(words); n > 0 && len(words[n-1]) > 1 && !slices.Contains([]string{"etc", "vs", "bzw", "ca"}, words[n-1]) {
 			end = at[0]
 			break
 		}
 	}
-	lead := plain(planWords().boldLead.FindString(line))
 	if utf8.RuneCountInString(whole[:end]) > long {
-		if len(lead) > short && len(lead) < end && strings.HasPrefix(whole, lead) {
+		if lead := plain(planWords()["bold"].FindString(line)); len(lead) > short && len(lead) < end && strings.HasPrefix(whole, lead) {
 			end = len(lead)
-		} else if at := planWords().divider.FindStringIndex(whole[min(short, end):end]); at != nil {
+		} else if at := planWords()["divider"].FindStringIndex(whole[short:end]); at != nil {
 			end = short + at[0]
 		}
 	}
 	const joints = " \t.:;,–—-。；："
 	title = strings.TrimRight(whole[:end], joints)
-	if code := planWords().span.FindStringSubmatch(title); code != nil && code[0] == title {
+	if code := planWords()["code"].FindStringSubmatch(title); code != nil && code[0] == title {
 		title = code[1]
 	}
 	if cut := plan.Shorten(title, plan.MaxTitle); cut != title || strings.Contains(line, "](") {
@@ -360,31 +307,30 @@ func splitTitle(line string) (title, rest string) {
 
 // listed returns the items of the lists in the first fitting section, or outside of sections: of the first numbered list, or of
 // all lists if points is set. If several sections have numbered lists, none of them holds the steps.
-func (r *planReader) listed(points bool, fits func(section int) bool) (found []planPart) {
-	in := -1
+func (r *planReader) listed(points bool, fits func(planPart) bool) (found []planPart) {
+	in := 0
 	for block := r.root.FirstChild(); block != nil; block = block.NextSibling() {
+		start, n := r.start(block), len(found)
 		list, is := block.(*ast.List)
+		if is && n > 0 && found[n-1].end == start && strings.HasPrefix(r.lines[start], "  ") { // below "10. ", but for "1. "
+			found[n-1].end = r.end(block)
+			continue
+		}
 		if !is || !points && !list.IsOrdered() {
 			continue
 		}
-		start := r.start(list)
-		within := r.sectionAt(start)
-		switch n := len(found); {
-		case !fits(within):
+		switch within := r.sectionAt(start); {
+		case !fits(within), points && n > 0 && within.at != in, !points && n > 0 && within.at == in && list.Start != n+1:
 			continue
 		case n == 0:
-			in = within
-		case within != in && !points:
+			in = within.at
+		case within.at != in:
 			return nil
-		case within != in, !points && list.Start != n+1:
-			continue
 		case !points:
 			found[n-1].end = start // code between the items, for example
 		}
-		for child := list.FirstChild(); child != nil; child = child.NextSibling() {
-			if item, is := child.(*ast.ListItem); is {
-				found = append(found, r.itemPart(item))
-			}
+		for item, is := list.FirstChild().(*ast.ListItem); is; item, is = item.NextSibling().(*ast.ListItem) {
+			found = append(found, r.itemPart(item))
 		}
 	}
 	return found
@@ -393,12 +339,11 @@ func (r *planReader) listed(points bool, fits func(section int) bool) (found []p
 // itemPart returns a list item. Its title is its first line, and further lines of the same sentence.
 func (r *planReader) itemPart(item *ast.ListItem) planPart {
 	const wrapped = 60
-	line, text := r.itemText(item)
-	p := planPart{title: text, at: line, body: line + 1, end: r.end(item), outer: r.end(item), margin: contentColumn(item)}
-	for first := item.FirstChild(); text != "" && p.body < line+first.Lines().Len(); p.body++ {
+	at, text := r.itemText(item)
+	p := planPart{title: text, at: at, body: at + 1, end: r.end(item), outer: r.end(item), margin: contentColumn(item)}
+	for first := item.FirstChild(); text != "" && p.body < at+first.Lines().Len(); p.body++ {
 		next := strings.TrimSpace(r.lines[p.body])
-		isLower := next != "" && strings.ToUpper(next[:1]) != next[:1]
-		if !isLower && len(text) < wrapped || strings.ContainsAny(text[len(text)-1:], ".:!?*") {
+		if strings.ContainsAny(text[len(text)-1:], ".:!?*") || len(text) < wrapped && (next == "" || !unicode.IsLower(rune(next[0]))) {
 			break
 		}
 		p.title, text = p.title+" "+next, next
@@ -406,41 +351,39 @@ func (r *planReader) itemPart(item *ast.ListItem) planPart {
 	return p
 }
 
-// sectionAt returns the innermost section around a line, or -1.
-func (r *planReader) sectionAt(line int) int {
-	at := -1
-	for i, s := range r.sections {
+// sectionAt returns the innermost section around a line; its level is 0 if there is none.
+func (r *planReader) sectionAt(line int) (found planPart) {
+	for _, s := range r.sections {
 		if s.body <= line && line < s.end {
-			at = i
+			found = s
 		}
 	}
-	return at
+	return found
 }
 
 // hasBoxes reports whether the text has check boxes about the work.
 func (r *planReader) hasBoxes() bool {
 	for i, line := range r.lines {
-		if checkItem().MatchString(line) && !r.code[i] && !r.hidden[i] {
-			if at := r.sectionAt(i); at < 0 || !r.sections[at].isAside() {
-				return true
-			}
+		if checkItem().MatchString(line) && !r.code[i] && !r.hidden[i] && !r.sectionAt(i).isAside() {
+			return true
 		}
 	}
 	return false
 }
 
-// tidyBoxes makes the steps of a check list like those of other texts: with short titles, and nothing that runs.
+// tidyBoxes shortens the titles of a check list's steps, and makes text of what would run.
 func (r *planReader) tidyBoxes() {
 	for i := range r.src.steps {
 		s := &r.src.steps[i]
 		title, rest := splitTitle(s.Title)
 		lines := []string{rest, s.Details}
-		for label, text := range map[string]string{"verify": s.Verify, "tool": s.Tool, "args": string(s.Args), "when": s.When, "for each": s.ForEach} {
-			if text != "" {
-				lines = append(lines, "- "+label+": "+text)
+		for _, f := range plan.StepFields() {
+			if slices.Contains([]string{"verify", "tool", "args", "when", "for_each"}, f.Name) {
+				for _, text := range f.Texts(&s.Step) {
+					lines = append(lines, "- "+f.Label+": "+text)
+				}
 			}
 		}
-		slices.Sort(lines[2:])
 		s.Title, s.Verify, s.Tool, s.Args, s.When, s.ForEach = title, "", "", nil, "", ""
 		s.Details = plan.Shorten((&textBlock{lines: lines}).String(), plan.MaxLongText)
 	}
@@ -451,24 +394,23 @@ func (r *planReader) willRun(head int) string {
 	var commands []string
 	isList := false
 	for i, line := range r.lines[:head] {
-		at := planWords().willRun.FindStringIndex(line)
 		var spans [][]string
-		switch item := planWords().item.FindStringSubmatch(line); {
+		switch item := planWords()["item"].FindStringSubmatch(line); {
 		case strings.TrimSpace(line) == "" || r.hidden[i]:
 			continue
-		case at != nil && !r.code[i]:
-			spans = planWords().span.FindAllStringSubmatch(line, -1)
+		case matches(line, "willrun") && !r.code[i]:
+			spans = planWords()["code"].FindAllStringSubmatch(line, -1)
 			isList = len(spans) == 0
 		case isList && r.code[i]:
 			spans = [][]string{{"", strings.TrimPrefix(strings.TrimSpace(line), "$ ")}}
 		case isList && item != nil:
-			spans = planWords().span.FindAllStringSubmatch(item[1], -1)
+			spans = [][]string{item}
 		default:
 			isList = false
 		}
 		for _, span := range spans {
-			if command := strings.TrimSpace(span[1]); planWords().command.MatchString(command) && !slices.Contains(commands, command) {
-				commands = append(commands, command)
+			if matches(span[1], "command") && !slices.Contains(commands, span[1]) {
+				commands = append(commands, span[1])
 			}
 		}
 	}
