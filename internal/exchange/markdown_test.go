@@ -213,3 +213,55 @@ func TestPlansOfHosts(t *testing.T) {
 		golden(t, strings.TrimPrefix(strings.TrimSuffix(name, ".md")+".txt", "testdata/"), b.String())
 	}
 }
+
+// TestOnlyListedCommandsRun: only plain commands that the text before the steps lists as "will run" become commands.
+func TestOnlyListedCommandsRun(t *testing.T) {
+	for text, want := range map[string]string{
+		"Will run: `go test ./...`\n\n1. a\n2. b":                                                        "go test ./...",
+		"# T\n**Commands I will run**\n\n```sh\n$ make lint\n# no\nmake test\n```\n`no`\n1. a\n2. b":     "make lint && make test",
+		"# T\n## Commands that will run\n1. `make`: builds `x`\n\nNo: `make no`\n\n## Steps\n1. a\n2. b": "make",
+		"# T\n\nWill run:\n- `rm -rf x; y`\n- `a | b`\n- `$(x)`\n- `make`\n\n1. a\n2. b":                 "make",
+		"# T\nThe server will run `migrate` at its start.\n\n1. a\n2. b":                                 "",
+		"1. a\n2. b\n\nWill run: `make`":                                                                 "",
+		"# T\n## Verification\nWill run: `make`":                                                         "",
+		"# T\n```\nWill run: `make`\n```\n1. a\n2. b":                                                    "",
+		"Will run: `make`\n- [ ] a\n- [ ] b\n  - verify: rm x\n  - tool: bash_execute":                   "make",
+		"- [ ] a\n- [ ] b\n  - verify: rm x":                                                             "",
+	} {
+		got, err := exchange.ReadPlanText([]byte(text), "untitled")
+		if err != nil {
+			t.Errorf("%q: %v", text, err)
+			continue
+		}
+		for i, step := range got.Steps {
+			if last := i == len(got.Steps)-1; step.Tool != "" || last && step.Verify != want || !last && step.Verify != "" {
+				t.Errorf("%q: step %d runs %q %q, want %q", text, i+1, step.Tool, step.Verify, want)
+			}
+		}
+	}
+}
+
+// FuzzPlanText: any text becomes a plan with short titles, or is refused with a reason.
+func FuzzPlanText(f *testing.F) {
+	for _, name := range testenv.Must(filepath.Glob("testdata/plans/*.md"))(f) {
+		f.Add(string(testenv.Must(os.ReadFile(name))(f)))
+	}
+	for _, text := range append(hostileMarkdown(1<<14), "1. \n2. ```\n   x", "## 1.\n## 2.", "## Step 1\n\n**x**\n## Step 2", "**\n**Step 1**\n| 1 | | |") {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		got, err := exchange.ReadPlanText([]byte(text), "untitled")
+		var refusal *plan.ValidationError
+		if err != nil {
+			if !errors.As(err, &refusal) || refusal.Problem == "" || refusal.Fix == "" {
+				t.Fatalf("%v is no refusal", err)
+			}
+			return
+		}
+		for _, step := range setUp(t, got).Plan.Steps.List() {
+			if utf8.RuneCountInString(step.Title) > plan.MaxTitle {
+				t.Fatalf("the title %q is too long", step.Title)
+			}
+		}
+	})
+}

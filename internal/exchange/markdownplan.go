@@ -29,10 +29,8 @@ var planWords = sync.OnceValue(func() map[string]*regexp.Regexp {
 	return words
 })
 
-// matches reports whether a text matches one of the patterns in planwords.txt.
-func matches(text string, names ...string) bool {
-	return slices.ContainsFunc(names, func(name string) bool { return planWords()[name].MatchString(text) })
-}
+// matches reports whether a text matches a pattern of planwords.txt.
+func matches(text, name string) bool { return planWords()[name].MatchString(text) }
 
 // ReadPlanText reads a Markdown plan written for people, like those of hosts' plan modes. The objective is the plan's title, or
 // else the given one. The steps are the check boxes, else the numbered sections, else the list or the subsections of a section
@@ -43,38 +41,29 @@ func ReadPlanText(data []byte, objective string) (plan.SetUp, error) {
 	if err != nil {
 		return plan.SetUp{}, err
 	}
-	src, err := parsePlanText(text, objective)
+	document, err := parseBlocks(text)
 	if err != nil {
 		return plan.SetUp{}, err
 	}
-	read, err := src.action()
-	return read.Action, err
-}
-
-func parsePlanText(text []byte, objective string) (*source, error) {
-	document, err := parseBlocks(text)
-	if err != nil {
-		return nil, err
-	}
 	r := planReader{document: document, taken: make([]bool, len(document.lines)), src: &source{call: plan.StepID.String, foldLines: true}}
 	if r.findSections(); len(r.sections) > maxSteps { // each is compared with all earlier ones
-		return nil, refuse("", fmt.Sprintf("the text has more than %d headings", maxSteps), "split the plan")
+		return plan.SetUp{}, refuse("", fmt.Sprintf("the text has more than %d headings", maxSteps), "split the plan")
 	}
-	title := planTitle(r.takeTitle())
-	head := len(r.lines)
-	if i := slices.IndexFunc(r.sections, func(s planPart) bool { return !s.isProse && !s.inAside }); i >= 0 {
-		head = r.sections[i].at
-	}
-	if r.hasBoxes() {
-		head = slices.IndexFunc(r.lines, checkItem().MatchString)
+	title, head := planTitle(r.takeTitle()), len(r.lines)
+	if box := r.firstBox(); box >= 0 {
+		head = box
 		if r.src, err = parseMarkdown(text); err != nil {
-			return nil, err
+			return plan.SetUp{}, err
 		}
 		r.tidyBoxes()
 	} else {
-		for i, p := range r.parts() {
-			if r.step(p); i == 0 {
-				head = p.at
+		for _, s := range r.parts() {
+			r.step(s)
+			head = min(head, s.at)
+		}
+		for _, s := range r.sections {
+			if !s.isProse && !s.inAside {
+				head = min(head, s.at)
 			}
 		}
 		r.src.outline.ContextNotes = r.rest()
@@ -85,7 +74,8 @@ func parsePlanText(text []byte, objective string) (*source, error) {
 		r.src.steps = []sourceStep{{Step: plan.Step{Spec: plan.Spec{Title: plan.Shorten(o.Objective, plan.MaxTitle)}}}}
 	}
 	r.src.steps[len(r.src.steps)-1].Verify = r.willRun(head)
-	return r.src, nil
+	read, err := r.src.action()
+	return read.Action, err
 }
 
 // planTitle returns the title of a plan without words that only say that it is a plan.
@@ -112,14 +102,13 @@ type planPart struct {
 	isNumber, byWord bool   // the title has a number, after a word such as "Step"
 	isProse, isCheck bool   // the section is not about work, or about checking it
 	inAside          bool   // a section around it is one of these
+	rank             int    // 1: its title says that steps follow; 2: it has such a word; 3: they may follow
 }
 
 func (s planPart) isAside() bool { return s.isProse || s.isCheck || s.inAside }
 
-func (s planPart) isSteps() bool { return matches(s.name, "steps") && matches(s.name, "work") }
-
-// isContainer reports whether the title only says that steps follow.
-func (s planPart) isContainer() bool { return s.isSteps() || matches(s.name, "approach") }
+// isContainer reports whether the title names no work of its own.
+func (s planPart) isContainer() bool { return s.rank == 1 || s.rank == 3 }
 
 func (r *planReader) findSections() {
 	for block := r.root.FirstChild(); block != nil && len(r.sections) <= maxSteps; block = block.NextSibling() {
@@ -148,6 +137,14 @@ func (r *planReader) section(s planPart) {
 	}
 	s.name = strings.TrimRight(s.name, ":： ")
 	s.isProse, s.isCheck = !s.byWord && matches(s.name, "prose"), !s.byWord && matches(s.name, "checks")
+	switch hasWord := matches(s.name, "work"); {
+	case hasWord && matches(s.name, "steps"):
+		s.rank = 1
+	case hasWord:
+		s.rank = 2
+	case matches(s.name, "approach"):
+		s.rank = 3
+	}
 	for i := range r.sections {
 		if before := &r.sections[i]; before.level >= s.level {
 			before.end = min(before.end, s.at)
@@ -183,24 +180,19 @@ func plain(line string) string {
 
 // parts returns the parts of the text that are steps: those of the first way that finds two.
 func (r *planReader) parts() (found []planPart) {
-	all := func(planPart) bool { return true }
 	isWork := func(s planPart) bool { return !s.isAside() }
-	likely := slices.DeleteFunc(slices.Clone(r.sections), func(s planPart) bool { return s.isAside() || !matches(s.name, "work") })
 	ways := []func() []planPart{r.numbered}
-	for _, fits := range []func(planPart) bool{planPart.isSteps,
-		func(s planPart) bool { return len(likely) == 1 && s.at == likely[0].at }, // several are such as "API changes" and "UI changes"
-		func(s planPart) bool { return matches(s.name, "approach") },
-	} {
-		in := func(s planPart) bool { return s.level > 0 && isWork(s) && fits(s) }
+	for rank := 1; rank <= 3; rank++ {
+		in := func(s planPart) bool { return isWork(s) && s.rank == rank }
+		if first := slices.IndexFunc(r.sections, in); first < 0 || rank == 2 && slices.ContainsFunc(r.sections[first+1:], in) {
+			continue // several are such as "API changes" and "UI changes"
+		}
 		ways = append(ways, func() []planPart { return r.listed(false, in) }, func() []planPart { return r.subsections(in) },
 			func() []planPart { return r.listed(true, in) })
 	}
 	ways = append(ways, func() []planPart { return r.listed(false, isWork) }, func() []planPart {
 		return r.highest(0, len(r.lines), func(s planPart) bool { return isWork(s) && !s.isContainer() })
-	})
-	if len(r.sections) == 0 {
-		ways = append(ways, func() []planPart { return r.listed(true, all) })
-	}
+	}, func() []planPart { return r.listed(true, func(planPart) bool { return len(r.sections) == 0 }) })
 	for _, way := range ways {
 		if found = way(); len(found) > 1 {
 			return found[:min(len(found), maxSteps+1)] // action refuses the plan
@@ -231,12 +223,11 @@ func (r *planReader) numbered() []planPart {
 // subsections returns the sections below the first fitting one that has some.
 func (r *planReader) subsections(fits func(planPart) bool) []planPart {
 	for _, s := range r.sections {
-		if !fits(s) {
-			continue
-		}
-		inner := r.highest(s.body, s.end, func(s planPart) bool { return !s.isProse })
-		if len(inner) > 1 && !slices.ContainsFunc(inner, planPart.isContainer) {
-			return inner
+		if fits(s) {
+			inner := r.highest(s.body, s.end, func(s planPart) bool { return !s.isProse })
+			if len(inner) > 1 && !slices.ContainsFunc(inner, planPart.isContainer) {
+				return inner
+			}
 		}
 	}
 	return nil
@@ -280,7 +271,7 @@ func splitTitle(line string) (title, rest string) {
 		whole = whole[len(number[0]):]
 	}
 	end := len(whole)
-	for _, at := range planWords()["sentence"].FindAllStringIndex(whole, -1) {
+	for _, at := range planWords()["sentence"].FindAllStringIndex(whole[:min(end, plan.MaxLongLine)], -1) {
 		words := strings.FieldsFunc(whole[:at[0]], func(r rune) bool { return r == ' ' || r == '(' || r == '.' })
 		if n := len(words); n > 0 && len(words[n-1]) > 1 && !slices.Contains([]string{"etc", "vs", "bzw", "ca"}, words[n-1]) {
 			end = at[0]
@@ -341,7 +332,7 @@ func (r *planReader) itemPart(item *ast.ListItem) planPart {
 	const wrapped = 60
 	at, text := r.itemText(item)
 	p := planPart{title: text, at: at, body: at + 1, end: r.end(item), outer: r.end(item), margin: contentColumn(item)}
-	for first := item.FirstChild(); text != "" && p.body < at+first.Lines().Len(); p.body++ {
+	for first := item.FirstChild(); text != "" && len(p.title) < plan.MaxLongLine && p.body < at+first.Lines().Len(); p.body++ {
 		next := strings.TrimSpace(r.lines[p.body])
 		if strings.ContainsAny(text[len(text)-1:], ".:!?*") || len(text) < wrapped && (next == "" || !unicode.IsLower(rune(next[0]))) {
 			break
@@ -353,22 +344,22 @@ func (r *planReader) itemPart(item *ast.ListItem) planPart {
 
 // sectionAt returns the innermost section around a line; its level is 0 if there is none.
 func (r *planReader) sectionAt(line int) (found planPart) {
-	for _, s := range r.sections {
-		if s.body <= line && line < s.end {
-			found = s
+	for i := range r.sections {
+		if s := &r.sections[i]; s.body <= line && line < s.end {
+			found = *s
 		}
 	}
 	return found
 }
 
-// hasBoxes reports whether the text has check boxes about the work.
-func (r *planReader) hasBoxes() bool {
+// firstBox returns the line of the first check box about the work, or -1.
+func (r *planReader) firstBox() int {
 	for i, line := range r.lines {
 		if checkItem().MatchString(line) && !r.code[i] && !r.hidden[i] && !r.sectionAt(i).isAside() {
-			return true
+			return i
 		}
 	}
-	return false
+	return -1
 }
 
 // tidyBoxes shortens the titles of a check list's steps, and makes text of what would run.
@@ -428,10 +419,9 @@ func (r *planReader) rest() string {
 			rest.add(line, true)
 		}
 	}
-	text := rest.String()
-	only := strings.TrimSpace(text)
-	if slices.ContainsFunc(r.sections, func(s planPart) bool { return strings.TrimSpace(r.lines[s.at]) == only }) {
+	text := strings.TrimSpace(rest.String())
+	if strings.HasPrefix(text, "#") && !strings.Contains(text, "\n") {
 		return ""
 	}
-	return text
+	return rest.String()
 }
