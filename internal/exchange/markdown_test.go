@@ -246,7 +246,8 @@ func FuzzPlanText(f *testing.F) {
 	for _, name := range testenv.Must(filepath.Glob("testdata/plans/*.md"))(f) {
 		f.Add(string(testenv.Must(os.ReadFile(name))(f)))
 	}
-	for _, text := range append(hostileMarkdown(1<<14), "1. \n2. ```\n   x", "## 1.\n## 2.", "## Step 1\n\n**x**\n## Step 2", "**\n**Step 1**\n| 1 | | |") {
+	for _, text := range append(hostileMarkdown(1<<14), "1. \n2. ```\n   x",
+		"## 1.\n## 2.", "## Step 1\n\n**x**\n## Step 2", "**\n**Step 1**\n| 1 | | |") {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {

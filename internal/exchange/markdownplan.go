@@ -137,14 +137,7 @@ func (r *planReader) section(s planPart) {
 	}
 	s.name = strings.TrimRight(s.name, ":： ")
 	s.isProse, s.isCheck = !s.byWord && matches(s.name, "prose"), !s.byWord && matches(s.name, "checks")
-	switch hasWord := matches(s.name, "work"); {
-	case hasWord && matches(s.name, "steps"):
-		s.rank = 1
-	case hasWord:
-		s.rank = 2
-	case matches(s.name, "approach"):
-		s.rank = 3
-	}
+	s.rank = 1 + slices.IndexFunc([]string{"steps", "work", "approach"}, func(name string) bool { return matches(s.name, name) })
 	for i := range r.sections {
 		if before := &r.sections[i]; before.level >= s.level {
 			before.end = min(before.end, s.at)
@@ -279,17 +272,12 @@ func splitTitle(line string) (title, rest string) {
 		}
 	}
 	if utf8.RuneCountInString(whole[:end]) > long {
-		if lead := plain(planWords()["bold"].FindString(line)); len(lead) > short && len(lead) < end && strings.HasPrefix(whole, lead) {
-			end = len(lead)
-		} else if at := planWords()["divider"].FindStringIndex(whole[short:end]); at != nil {
+		if at := planWords()["divider"].FindStringIndex(whole[short:end]); at != nil {
 			end = short + at[0]
 		}
 	}
 	const joints = " \t.:;,–—-。；："
 	title = strings.TrimRight(whole[:end], joints)
-	if code := planWords()["code"].FindStringSubmatch(title); code != nil && code[0] == title {
-		title = code[1]
-	}
 	if cut := plan.Shorten(title, plan.MaxTitle); cut != title || strings.Contains(line, "](") {
 		return cut, line
 	}
@@ -382,33 +370,31 @@ func (r *planReader) tidyBoxes() {
 
 // willRun returns the plain commands that the lines before head list as those that will run, joined to one.
 func (r *planReader) willRun(head int) string {
+	const most, longest = 10, 190 // they fit into one line
 	var commands []string
 	isList := false
 	for i, line := range r.lines[:head] {
-		var spans [][]string
-		switch item := planWords()["item"].FindStringSubmatch(line); {
-		case strings.TrimSpace(line) == "" || r.hidden[i]:
+		if strings.TrimSpace(line) == "" || r.hidden[i] {
 			continue
-		case matches(line, "willrun") && !r.code[i]:
+		}
+		var spans [][]string
+		begins, item := !r.code[i] && matches(line, "willrun"), planWords()["item"].FindStringSubmatch(line)
+		switch {
+		case begins:
 			spans = planWords()["code"].FindAllStringSubmatch(line, -1)
-			isList = len(spans) == 0
 		case isList && r.code[i]:
 			spans = [][]string{{"", strings.TrimPrefix(strings.TrimSpace(line), "$ ")}}
 		case isList && item != nil:
 			spans = [][]string{item}
-		default:
-			isList = false
 		}
+		isList = begins == (len(spans) == 0)
 		for _, span := range spans {
-			if matches(span[1], "command") && !slices.Contains(commands, span[1]) {
+			if matches(span[1], "command") && !slices.Contains(commands, span[1]) && len(commands) < most && len(span[1]) < longest {
 				commands = append(commands, span[1])
 			}
 		}
 	}
-	if joined := strings.Join(commands, " && "); len(joined) <= plan.MaxLongLine {
-		return joined
-	}
-	return ""
+	return strings.Join(commands, " && ")
 }
 
 // rest returns the text outside of the steps, "" if only a heading is left.
