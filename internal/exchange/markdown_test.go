@@ -2,9 +2,13 @@ package exchange_test
 
 import (
 	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
 	"runtime"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/planloop/planloop/internal/exchange"
 	"github.com/planloop/planloop/internal/testenv"
@@ -35,12 +39,13 @@ func TestPlanTextSteps(t *testing.T) {
 		"# Plan: Mend it\n\n- [x] a\n- [ ] b": "Mend it\na\nb",
 		"# Plan\n\nJust prose.":               "untitled\nuntitled",
 		"1. a\n2. b":                          "untitled\na\nb",
-		"# T\n## Context\n1. no\n## Steps\n1. a\n2. b\n## Tests\n1. no":    "T\na\nb",
-		"# T\n## Steps\n- a\n- b\n## Risks\n- no":                          "T\na\nb",
-		"# T\n## Phase 1: a\n- no\n## Phase 2: b":                          "T\na\nb",
-		"# T\n## Approach\n### a\ntext\n### b\n## Notes\n### no":           "T\na\nb",
-		"# T\n## Files\n1. no":                                             "T\nT",
-		"---\ntitle: x\n---\n# T\n<!-- 1. no -->\n```\n1. no\n```\n1. a\n": "T\na",
+		"# T\n## Context\n1. no\n## Steps\n1. a\n2. b\n## Tests\n1. no":          "T\na\nb",
+		"# T\n## Steps\n- a\n- b\n## Risks\n- no":                                "T\na\nb",
+		"# T\n## Phase 1: a\n- no\n## Phase 2: b":                                "T\na\nb",
+		"# T\n## Approach\n### a\ntext\n### b\n## Notes\n### no":                 "T\na\nb",
+		"# T\n## Files\n1. no":                                                   "T\nT",
+		"---\ntitle: x\n---\n# T\n<!-- 1. no -->\n```\n1. no\n```\n1. a\n2. b\n": "T\na\nb",
+		"# T\n1. a\n\n## Notes\n1. no":                                           "T\nT",
 	} {
 		got, err := exchange.ReadPlanText([]byte(text), "untitled")
 		if err != nil || titles(got) != want {
@@ -176,4 +181,88 @@ func hostileMarkdown(size int) []string {
 		texts = append(texts, stairs.String())
 	}
 	return texts
+}
+
+// TestPlansOfHosts reads plans like those of hosts' plan modes. Each golden file shows the objective, the steps
+// and the first words of the notes.
+func TestPlansOfHosts(t *testing.T) {
+	names := testenv.Must(filepath.Glob("testdata/plans/*.md"))(t)
+	if len(names) < 40 {
+		t.Fatalf("only %d plans", len(names))
+	}
+	for _, name := range names {
+		got := testenv.Must(exchange.ReadPlanText(testenv.Must(os.ReadFile(name))(t), "Untitled plan"))(t)
+		var b strings.Builder
+		fmt.Fprintln(&b, got.Objective)
+		for i, step := range setUp(t, got).Plan.Steps.List() {
+			fmt.Fprintf(&b, "\n%s %s\n", step.ID, step.Title)
+			if step.Details != "" {
+				fmt.Fprintf(&b, "  details: %.60q\n", step.Details)
+			}
+			if step.Verify != "" {
+				fmt.Fprintf(&b, "  verify: %s\n", step.Verify)
+			}
+			if got.Steps[i].Status != plan.Pending {
+				fmt.Fprintf(&b, "  status: %s\n", got.Steps[i].Status)
+			}
+			if n := utf8.RuneCountInString(step.Title); n > plan.MaxTitle || strings.Contains(step.Title, "** ") {
+				t.Errorf("%s: the title %q", name, step.Title)
+			}
+		}
+		fmt.Fprintf(&b, "\nsummary: %.120q\nnotes: %.120q\n", got.Summary, got.ContextNotes)
+		golden(t, strings.TrimPrefix(strings.TrimSuffix(name, ".md")+".txt", "testdata/"), b.String())
+	}
+}
+
+// TestOnlyListedCommandsRun: only plain commands that the text before the steps lists as "will run" become commands.
+func TestOnlyListedCommandsRun(t *testing.T) {
+	for text, want := range map[string]string{
+		"Will run: `go test ./...`\n\n1. a\n2. b":                                                        "go test ./...",
+		"# T\n**Commands I will run**\n\n```sh\n$ make lint\n# no\nmake test\n```\n`no`\n1. a\n2. b":     "make lint && make test",
+		"# T\n## Commands that will run\n1. `make`: builds `x`\n\nNo: `make no`\n\n## Steps\n1. a\n2. b": "make",
+		"# T\n\nWill run:\n- `rm -rf x; y`\n- `a | b`\n- `$(x)`\n- `make`\n\n1. a\n2. b":                 "make",
+		"# T\nThe server will run `migrate` at its start.\n\n1. a\n2. b":                                 "",
+		"1. a\n2. b\n\nWill run: `make`":                                                                 "",
+		"# T\n## Verification\nWill run: `make`":                                                         "",
+		"# T\n```\nWill run: `make`\n```\n1. a\n2. b":                                                    "",
+		"Will run: `make`\n- [ ] a\n- [ ] b\n  - verify: rm x\n  - tool: bash_execute":                   "make",
+		"- [ ] a\n- [ ] b\n  - verify: rm x":                                                             "",
+	} {
+		got, err := exchange.ReadPlanText([]byte(text), "untitled")
+		if err != nil {
+			t.Errorf("%q: %v", text, err)
+			continue
+		}
+		for i, step := range got.Steps {
+			if last := i == len(got.Steps)-1; step.Tool != "" || last && step.Verify != want || !last && step.Verify != "" {
+				t.Errorf("%q: step %d runs %q %q, want %q", text, i+1, step.Tool, step.Verify, want)
+			}
+		}
+	}
+}
+
+// FuzzPlanText: any text becomes a plan with short titles, or is refused with a reason.
+func FuzzPlanText(f *testing.F) {
+	for _, name := range testenv.Must(filepath.Glob("testdata/plans/*.md"))(f) {
+		f.Add(string(testenv.Must(os.ReadFile(name))(f)))
+	}
+	for _, text := range append(hostileMarkdown(1<<14), "1. \n2. ```\n   x",
+		"## 1.\n## 2.", "## Step 1\n\n**x**\n## Step 2", "**\n**Step 1**\n| 1 | | |") {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		got, err := exchange.ReadPlanText([]byte(text), "untitled")
+		var refusal *plan.ValidationError
+		if err != nil {
+			if !errors.As(err, &refusal) || refusal.Problem == "" || refusal.Fix == "" {
+				t.Fatalf("%v is no refusal", err)
+			}
+			return
+		}
+		for _, step := range setUp(t, got).Plan.Steps.List() {
+			if utf8.RuneCountInString(step.Title) > plan.MaxTitle {
+				t.Fatalf("the title %q is too long", step.Title)
+			}
+		}
+	})
 }
