@@ -238,8 +238,9 @@ func newPastPlan(p *Plan, at Revision, reason string, now time.Time) PastPlan {
 	head := PastPlan{
 		ID: p.ID, Objective: p.Objective, Status: status, Version: p.Version,
 		Steps: p.Steps.Len(), Done: p.Steps.Count(Done), Highest: highest, Attempts: attempts(p.Steps),
-		CreatedAt: p.CreatedAt, ArchivedAt: now, Revision: at, Reason: reason, HostSession: cmp.Or(p.HostList.SessionKey(), p.HostPlan.sessionKey()),
-		Edited: p.Edits != nil,
+		CreatedAt: p.CreatedAt, ArchivedAt: now, Revision: at, Reason: reason,
+		HostSession: cmp.Or(p.HostList.SessionKey(), p.HostPlan.sessionKey()),
+		Edited:      p.Edits != nil,
 	}
 	if a := p.Approval; a != nil {
 		head.Decided = PastDecision{Outcome: Approved, By: a.By, Way: Way(a.Way), Comment: a.Comment, At: a.At}

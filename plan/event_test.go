@@ -64,7 +64,7 @@ func TestActionsHaveTheirWords(t *testing.T) {
 		"mark_step":   plan.MarkStep{}, "claim_step": plan.ClaimStep{}, "report_step": plan.ReportStep{},
 		"close_plan": plan.Close{}, "clear_plan": plan.Clear{}, "restore_plan": plan.Restore{},
 		"judge_plan": plan.Judge{}, "raise_signal": plan.RaiseSignal{}, "clear_signal": plan.ClearSignal{},
-		"enter_plan_mode": plan.EnterMode{}, "submit_plan": plan.SubmitPlan{},
+		"enter_plan_mode": plan.EnterMode{}, "submit_plan": plan.SubmitPlan{}, "leave_host_review": plan.LeaveHostReview{},
 		"leave_undecided": plan.RecordNoDecision{}, "ask_user": plan.AskUser{}, "end_plan_mode": plan.EndMode{},
 		"approve_plan": plan.DecideDraft{Outcome: plan.Approved}, "reject_plan": plan.DecideDraft{Outcome: plan.Rejected},
 		"return_plan":      plan.DecideDraft{Outcome: plan.Returned},

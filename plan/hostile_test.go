@@ -110,7 +110,12 @@ func attempts() map[string]attempt {
 		}},
 		"ReplyToComment": {ann, remarked, always(plan.ReplyToComment{Comment: "C1", Text: "I do"})},
 		"ResolveComment": {person, remarked, always(plan.ResolveComment{ID: "C1", IsResolved: true})},
-		"SubmitPlan":     {ann, active, always(plan.SubmitPlan{Outline: wholeOutline(), Steps: two})},
+		"SubmitPlan":     {ann, active, always(plan.SubmitPlan{Outline: wholeOutline(), Steps: two, HostPlan: shownInHost("s")})},
+		"LeaveHostReview": {ann, func(t failer) *workspace {
+			w := active(t)
+			w.do(ann, plan.SubmitPlan{Outline: wholeOutline(), Steps: two, HostPlan: shownInHost("s")})
+			return w
+		}, always(plan.LeaveHostReview{Host: "claude", Session: "s"})},
 		"Batch": {ann, active, always(plan.Batch{Word: "update", Findings: plan.GateFindings{Score: 90,
 			Warnings: []plan.GateWarning{{Step: 1, Text: "has no way back.", Fix: "name one"}}},
 			Parts: []plan.Part{{Field: "/a", Action: report},

@@ -7,7 +7,8 @@ import (
 
 // HostPlan is the origin of a plan that a host's own plan mode shows to its user.
 type HostPlan struct {
-	Host    string `json:"host"` // as `planloop hook` names it
+	Host    string `json:"host"`  // as `planloop hook` names it
+	Title   string `json:"title"` // its name for people
 	Session string `json:"session"`
 	Text    string `json:"text"` // the whole plan as shown there, which an approval covers too
 }
@@ -31,6 +32,7 @@ func (p *HostPlan) clean(c *cleaner) *HostPlan {
 	}
 	clean := *p
 	c.text(&clean.Host, "host", Text{Max: MaxName}, true)
+	c.text(&clean.Title, "title", Text{Max: MaxName}, true)
 	c.text(&clean.Session, "session", Text{Max: MaxHint}, true)
 	text, err := HostText(p.Text)
 	c.Add(err)
@@ -38,9 +40,9 @@ func (p *HostPlan) clean(c *cleaner) *HostPlan {
 	return &clean
 }
 
-// HostText returns the text of a host's plan in its normal form. It refuses one of more than 100,000 characters.
+// HostText returns the text of a host's plan in its normal form. It refuses one longer than MaxLongText.
 func HostText(text string) (string, error) {
-	return Text{Field: "/text", Max: 100_000, Multiline: true}.Required(text)
+	return Text{Field: "/text", Max: MaxLongText, Multiline: true}.Required(text)
 }
 
 // OpenHostReview returns the request for the plan that a host's session shows its user; nil if none waits.
@@ -52,10 +54,11 @@ func (s State) OpenHostReview(host, session string) *Request {
 }
 
 // LeaveHostReview asks to close the review of a plan of a host's session, since its user answered in the host.
-type LeaveHostReview struct{ Host, Session, Title string }
+type LeaveHostReview struct{ Host, Session string }
 
 func (a LeaveHostReview) clean(c *cleaner) Action {
-	c.text(&a.Title, "title", Text{Max: MaxName}, true)
+	c.text(&a.Host, "host", Text{Max: MaxName}, true)
+	c.text(&a.Session, "session", Text{Max: MaxHint}, true)
 	return a
 }
 
@@ -63,7 +66,7 @@ func (a LeaveHostReview) decide(s State, f Facts) ([]Event, error) {
 	if s.OpenHostReview(a.Host, a.Session) == nil {
 		return nil, nil
 	}
-	return []Event{HostReviewLeft{Plan: s.Draft.ID, Title: a.Title, By: f.Actor.Name, Change: s.HasProposal(), At: f.Now}}, nil
+	return []Event{HostReviewLeft{Plan: s.Draft.ID, Title: s.Draft.HostPlan.Title, By: f.Actor.Name, Change: s.HasProposal(), At: f.Now}}, nil
 }
 
 // HostReviewLeft drops a host's plan that its user answered there. Planning mode ends if the plan began it; else it continues.

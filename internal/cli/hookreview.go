@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/planloop/planloop/internal/hook"
-	"github.com/planloop/planloop/internal/hosts"
 	"github.com/planloop/planloop/internal/process"
 	"github.com/planloop/planloop/internal/terminal"
 	"github.com/planloop/planloop/internal/verbs"
@@ -39,8 +38,7 @@ func (a *app) followHostReview(ctx context.Context, ws *openWorkspace, call hook
 		said, err = ws.verbs.HostAnswered(ctx, caller, host, call.Session, call.PlanText(nil))
 	}
 	if isMarked && said == "" && err == nil && call.Moment != hook.SessionStart {
-		title, _ := hosts.OfClient(host)
-		err = ws.verbs.LeaveHostReview(ctx, caller, plan.LeaveHostReview{Host: host, Session: call.Session, Title: title.Title})
+		err = ws.verbs.LeaveHostReview(ctx, caller, plan.LeaveHostReview{Host: host, Session: call.Session})
 	}
 	if err != nil {
 		a.logger().Debug("the answer to a host's plan was not recorded", "host", call.Host, "error", err)

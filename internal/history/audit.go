@@ -105,8 +105,8 @@ func (w *auditedPlans) entry(e plan.Event) (Decision, bool) {
 	case plan.PlanApproved:
 		w.isApproved, w.skipped = true, nil
 		w.approved, w.waiting = auditedPlan{w.waiting.id, ShortDigest(e.Approval.Digest)}, auditedPlan{}
-		approved := Decision{Event: "approved", what: "approved", Way: plan.Way(e.Approval.Way), Text: e.Approval.Comment}
-		return w.approved.about(approved), true
+		way := plan.Way(e.Approval.Way)
+		return w.approved.about(Decision{Event: "approved", what: "approved", Way: way, Text: e.Approval.Comment}), true
 	case plan.PlanRejected:
 		return w.drops(Decision{Event: "rejected", what: "rejected", Way: e.Way, Text: e.Reason}), true
 	case plan.PlanReturned:

@@ -213,7 +213,8 @@ func (c Call) writeApproval(a Approval) []byte {
 	if c.Moment == AskUser {
 		decision := object{"behavior", "allow", "updatedInput", input}
 		if a.AcceptsEdits {
-			decision = append(decision, "updatedPermissions", []object{{"type", "setMode", "mode", "acceptEdits", "destination", "session"}})
+			mode := object{"type", "setMode", "mode", "acceptEdits", "destination", "session"}
+			decision = append(decision, "updatedPermissions", []object{mode})
 		}
 		answer = c.specific("decision", decision)
 	}

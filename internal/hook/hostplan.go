@@ -79,8 +79,10 @@ func (c Call) ReviewedPlan(read func(path string) string) *plan.SubmitPlan {
 	if err != nil {
 		return nil
 	}
-	found, err := exchange.ReadPlanText([]byte(text), "Plan of "+map[Host]string{Claude: "Claude Code", Codex: "Codex", Gemini: "Gemini CLI"}[c.Host])
-	a := plan.SubmitPlan{Outline: found.Outline, Steps: found.Steps, HostPlan: &plan.HostPlan{Host: string(c.Host), Session: c.Session, Text: text}}
+	title := map[Host]string{Claude: "Claude Code", Codex: "Codex", Gemini: "Gemini CLI"}[c.Host]
+	found, err := exchange.ReadPlanText([]byte(text), "Plan of "+title)
+	a := plan.SubmitPlan{Outline: found.Outline, Steps: found.Steps,
+		HostPlan: &plan.HostPlan{Host: string(c.Host), Title: title, Session: c.Session, Text: text}}
 	if err != nil || plan.CleanAction(a) != nil {
 		return nil
 	}

@@ -284,7 +284,8 @@ func windsurf(m Machine, s Scope) host {
 		name: "windsurf", title: "Windsurf", programs: []string{"windsurf"}, traces: []string{dir},
 		server: mcpServers(s.pick(m.join(dir, "mcp_config.json"), ""), command(m)),
 		hooks: &hooks{file: s.pick(m.join(dir, "hooks.json"), m.project(".windsurf", "hooks.json")), root: []string{"hooks"},
-			shell: runOnce, powershell: true, handler: func(_ hook.Event, command string, _ time.Duration) object { return object{{field, command}} }},
+			shell: runOnce, powershell: true,
+			handler: func(_ hook.Event, command string, _ time.Duration) object { return object{{field, command}} }},
 		note: "Windsurf gives its servers no project: planloop uses the workspace named default unless args name one, " +
 			`as in "serve", "--workspace", "/path/to/project"`,
 	}

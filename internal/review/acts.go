@@ -130,6 +130,8 @@ type Decide struct {
 	Digest  string `json:"digest"`            // of the plan shown
 	Comment string `json:"comment,omitempty" text:"any"`
 
+	AcceptsEdits bool `json:"accepts_edits,omitempty"` // an approval: the host may edit files without asking
+
 	Comments []StepComment `json:"comments,omitempty"` // on single steps or the whole plan, sent with the decision
 	Answers  []Reply       `json:"answers,omitempty"`  // to unanswered questions
 }
@@ -153,7 +155,8 @@ func decide(outcome plan.Outcome) func(context.Context, *Workspace, verbs.Caller
 				return "", err
 			}
 		}
-		a := plan.DecideDraft{Outcome: outcome, Request: in.Request, Digest: in.Digest, Comment: in.Comment}
+		a := plan.DecideDraft{Outcome: outcome, Request: in.Request, Digest: in.Digest, Comment: in.Comment,
+			AcceptsEdits: in.AcceptsEdits && outcome == plan.Approved}
 		for _, one := range in.Comments {
 			a.Comments = append(a.Comments, plan.AddComment{Text: one.Text, Step: one.Step})
 		}

@@ -172,14 +172,17 @@ type Draft struct {
 	By        string    `json:"by"`
 	At        time.Time `json:"at"`
 	Expires   time.Time `json:"expires,omitzero"`
-	Decidable bool      `json:"decidable"`          // it waits for a decision, not for the agent
-	Changes   bool      `json:"changes,omitempty"`  // it changes the approved plan
-	Outdated  string    `json:"outdated,omitempty"` // why it can no longer be approved
-	Archives  string    `json:"archives,omitempty"` // the objective of the active plan that an approval would archive
-	Adopted   string    `json:"adopted,omitempty"`  // the host list it was made from
-	Returned  *Decision `json:"returned,omitempty"` // the request for changes of its former form
-	Warnings  []string  `json:"warnings,omitempty"` // from the quality gates, about the whole plan
-	Edited    *Said     `json:"edited,omitempty"`   // people's changes since its submission
+	Decidable bool      `json:"decidable"`                      // it waits for a decision, not for the agent
+	Changes   bool      `json:"changes,omitempty"`              // it changes the approved plan
+	Outdated  string    `json:"outdated,omitempty"`             // why it can no longer be approved
+	Archives  string    `json:"archives,omitempty"`             // the objective of the active plan that an approval would archive
+	Adopted   string    `json:"adopted,omitempty"`              // the host list it was made from
+	Host      string    `json:"host,omitempty"`                 // the host that shows it to its user now
+	HostText  string    `json:"host_text,omitempty" text:"any"` // its whole text there
+	HostEdits bool      `json:"host_edits,omitempty"`           // an approval may let that host edit files without asking
+	Returned  *Decision `json:"returned,omitempty"`             // the request for changes of its former form
+	Warnings  []string  `json:"warnings,omitempty"`             // from the quality gates, about the whole plan
+	Edited    *Said     `json:"edited,omitempty"`               // people's changes since its submission
 
 	Situation []verbs.PageFact `json:"situation"` // as in View, about the draft
 

@@ -90,6 +90,9 @@ func (workspace *Workspace) draft(state plan.State, former *plan.Plan) *Draft {
 	d := &Draft{Plan: workspace.plan(state, p, approval), By: p.CreatedBy, At: p.CreatedAt, Adopted: p.HostList.SessionKey(),
 		Decidable: !state.IsReturned(), Warnings: state.ModeNow().DraftFindings().WarningsOn(0)}
 	d.Plan.Difference = difference(former, p, state.Plan)
+	if from := p.HostPlan; from != nil {
+		d.Host, d.HostText, d.HostEdits = from.Title, from.Text, from.Host == "claude"
+	}
 	if request != nil {
 		d.Request, d.By, d.At, d.Changes = request.ID, request.By, request.At, request.Base != ""
 	}

@@ -58,6 +58,10 @@ func (s *Service) ReviewDraft(ctx context.Context, state plan.State, former *pla
 		text = "Approving it archives the active plan " + plan.Quote(current.Objective) + " (" + progress(current) + ").\n\n"
 	}
 	text += hostListText(state.Draft)
+	if from := state.Draft.HostPlan; from != nil {
+		text += "This plan comes from " + from.Title + "'s own plan mode. An approval covers its whole text: " +
+			safetext.AfterLabel(from.Text) + "\n\n"
+	}
 	if earlier := EarlierDecision(state, state.Draft); earlier != "" {
 		text += "This is a former plan again. It was " + earlier + ".\n\n"
 	}
