@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/planloop/planloop/internal/testenv"
@@ -123,8 +124,12 @@ func TestEachAnswer(t *testing.T) {
 	var b strings.Builder
 	for _, host := range Hosts() {
 		for _, event := range Events(host) {
-			call := Call{Host: host, Event: event.Name, Moment: event.Moment}
-			for _, answer := range []Answer{{}, {Refuse: `no "writes"`, Context: "a plan", Continue: "S001 is open"}} {
+			call := Call{Host: host, Event: event.Name, Moment: event.Moment, Input: jsontext.Value(`{"plan":"1. A","new":null}`)}
+			answers := []Answer{{}, {Refuse: `no "writes"`, Context: "a plan", Continue: "S001 is open"}}
+			if event.Moment == AskUser || event.Moment == BeforeTool && host == Claude {
+				answers = append(answers, Answer{Approval: &Approval{}}, Answer{Approval: &Approval{Edited: "1. B", AcceptsEdits: true}})
+			}
+			for _, answer := range answers {
 				stdout, stderr, code := call.Write(answer)
 				fmt.Fprintf(&b, "%s %s: code %d\n", host, event.Name, code)
 				for i, text := range [][]byte{stdout, stderr} {

@@ -225,6 +225,9 @@ export interface Draft {
   outdated?: string;
   archives?: string;
   adopted?: string;
+  host?: string;
+  host_text?: string;
+  host_edits?: boolean;
   returned?: Decision;
   warnings?: string[];
   edited?: Said;
@@ -400,6 +403,7 @@ export interface Decide {
   request?: string;
   digest: string;
   comment?: string;
+  accepts_edits?: boolean;
   comments?: StepComment[];
   answers?: Reply[];
 }

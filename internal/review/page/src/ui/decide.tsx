@@ -1,5 +1,6 @@
 // The decision bar: the requester, the request, its time limit, and the four ways to decide. It comes first and stays in view.
 
+import { signal } from '@preact/signals'
 import { useLayoutEffect } from 'preact/hooks'
 import { bind } from '../keys'
 import { dropComments, pending, typed } from '../unsent'
@@ -13,6 +14,7 @@ import { differing } from '../difference'
 import { focus } from './focus'
 
 const deciding = () => !!view.value?.draft?.decidable && mayDecide.value && !busy.value && !swapped.value
+const acceptsEdits = signal(false) // the host need not ask before it edits files
 const approving = () => deciding() && !view.value?.draft?.outdated
 
 export function DecisionBar() {
@@ -146,6 +148,11 @@ function Buttons() {
       {!view.value?.draft?.outdated && <>
         <button id="approve" class="primary" disabled={off} onClick={() => decide('approve')}>Approve</button>
         {worded('approve', 'Approve with comment…', 'With comment…')}
+        {view.value?.draft?.host_edits && (
+          <label class="small" title={`Otherwise ${view.value.draft.host} asks you before each edit of a file`}>
+            <input type="checkbox" checked={acceptsEdits.value} onChange={e => { acceptsEdits.value = e.currentTarget.checked }} /> Accept edits
+          </label>
+        )}
       </>}
       {worded('return', 'Request changes…', 'Request changes…')}
       {worded('reject', 'Reject…', 'Reject…')}
@@ -216,8 +223,9 @@ async function decide(how: 'approve' | 'return' | 'reject' | 'regenerate'): Prom
   })
   const open = (draft.unanswered ?? []).filter(q => answerTo(q.text).value.trim())
   const answers = open.map(q => ({ question: q.text, text: answerTo(q.text).value.trim() }))
-  const done = await act(how, { ...input, comments, answers })
+  const done = await act(how, { ...input, comments, answers, ...(how === 'approve' && draft.host_edits && acceptsEdits.value && { accepts_edits: true }) })
   if (!done) return
+  acceptsEdits.value = false
   for (const q of open) answerTo(q.text).value = ''
   if (said) text.value = ''
   asked.value = ''

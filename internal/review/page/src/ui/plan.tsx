@@ -75,6 +75,12 @@ function PlanHead({ plan: p }: { plan: Plan }) {
       )}
       {summary && <p class="summary text"><Prose of={summary} /></p>}
       {p.changes && <p class="text"><span class="soft">Changes: </span><Prose of={p.changes} /></p>}
+      {showsDraft.value && v?.draft?.host_text && (
+        <details class="host-text" open>
+          <summary>The whole plan from {v.draft.host}, which an approval covers</summary>
+          <div class="text"><Prose of={v.draft.host_text} /></div>
+        </details>
+      )}
       {!former.value && <Agents />}
       <Facts more={p.other?.map(o => ({ label: o.label, texts: [o.text] })) ?? []} />
     </header>
