@@ -32,7 +32,7 @@ import (
 )
 
 func newReviewCommand(a *app) *cobra.Command {
-	var noOpen bool
+	var noOpen, background, detached, code, stop bool
 	var port int
 	cmd := newCommand("review", "", noArguments, func(cmd *cobra.Command, _ []string) error {
 		switch {
@@ -40,16 +40,37 @@ func newReviewCommand(a *app) *cobra.Command {
 			return usageError{fmt.Errorf("--port is %d; give a number from 1 to 65535, or leave it out for a free one", port)}
 		case a.flags.ephemeral:
 			return usageError{errors.New("--ephemeral keeps no plan to review; leave it out")}
+		case code:
+			return a.printPageCode()
+		case stop:
+			return a.stopBackground()
+		case background:
+			return a.startBackground(port)
 		}
+		a.detached = detached
 		return a.review(cmd.Context(), port, noOpen)
 	})
-	cmd.Flags().BoolVar(&noOpen, "no-open", false, "print a link instead of opening a browser")
-	cmd.Flags().IntVar(&port, "port", 0, "serve the page on port `N` (default: a free one)")
+	flags := cmd.Flags()
+	flags.BoolVar(&background, "background", false, "keep the page open without a terminal")
+	flags.BoolVar(&code, "code", false, "show the code or a link of the page in the background")
+	flags.BoolVar(&stop, "stop", false, "stop the page in the background")
+	flags.BoolVar(&detached, "detached", false, "be that page")
+	_ = flags.MarkHidden("detached") // it exists
+	flags.BoolVar(&noOpen, "no-open", false, "print a link instead of opening a browser")
+	flags.IntVar(&port, "port", 0, "serve the page on port `N` (default: a free one)")
+	cmd.MarkFlagsMutuallyExclusive("background", "code", "stop", "detached", "no-open")
 	return cmd
 }
 
 // review serves the review page until interrupted, then waits for the runs started here.
 func (a *app) review(ctx context.Context, port int, noOpen bool) error {
+	served := func() {}
+	if a.detached {
+		var err error
+		if served, err = a.detach(); err != nil {
+			return err
+		}
+	}
 	if err := process.Hide(); err != nil { // browsers' keys and the environment
 		a.logger().Warn("other programs of this user can read this process's memory and environment", "error", err)
 	}
@@ -80,7 +101,14 @@ func (a *app) review(ctx context.Context, port int, noOpen bool) error {
 	}
 	defer page.close()
 	page.address = pageOrigin(name, listeners[0].Addr())
-	if err := page.printWelcome(noOpen); err != nil {
+	if a.detached {
+		forget, err := page.serveCodes()
+		if err != nil {
+			return errors.Join(err, closed(), d.close())
+		}
+		defer forget()
+		served()
+	} else if err := page.printWelcome(noOpen); err != nil {
 		return errors.Join(err, closed(), d.close())
 	}
 	settle()
@@ -121,13 +149,15 @@ type reviewPage struct {
 	why        string        // why the page is view only
 	close      func()
 
-	printing sync.Mutex
+	printing  sync.Mutex // guards the terminal, and the fields below
+	kept      string     // the text of the last code, for a page without a terminal
+	keptUntil time.Time
 }
 
 // newPage prepares the page of workspaces for the user who started this process. name is the host name it is served under, "" if none.
 func (a *app) newPage(d *reviewWorkspaces, looking web.ViewAccess, name string) (*reviewPage, error) {
 	p := &reviewPage{app: a, workspaces: d, why: a.whyNoPerson(), close: func() {}}
-	if p.why == "" {
+	if p.why == "" && !a.detached {
 		tty, err := terminal.OpenTTY()
 		if err != nil {
 			p.why = "no terminal can show a code"
@@ -137,6 +167,9 @@ func (a *app) newPage(d *reviewWorkspaces, looking web.ViewAccess, name string) 
 	}
 	options := web.Options{Workspaces: d, Person: a.pageCaller().Actor, Refusal: p.why, ViewAccess: looking, Name: name,
 		Logger: a.logger()}
+	if a.detached {
+		options.ShowCode = p.keepCode
+	}
 	if p.tty != nil {
 		options.ShowCode, options.OnReusedLink = p.showCode, func() {
 			_ = p.printForPerson("A link was used twice, so its session was ended. Press Enter for a new link.")
@@ -170,6 +203,7 @@ type reviewJSON struct {
 	Decides bool   `json:"decides"`        // its user may decide
 	WhyNot  string `json:"why_not,omitempty"`
 	Forward string `json:"forward,omitempty"`
+	Process int    `json:"process,omitempty"` // the pid of a page in the background
 }
 
 func (p *reviewPage) printWelcome(noOpen bool) error {
@@ -231,19 +265,19 @@ func (p *reviewPage) printLines(lines ...string) error {
 }
 
 func (p *reviewPage) showCode(place review.Place, code string) error {
+	return p.printForPerson(p.codeText(place, code))
+}
+
+func (p *reviewPage) codeText(place review.Place, code string) string {
 	about := place.Name
 	if shown, err := p.workspaces.Open(context.Background(), place.ID); err == nil {
 		if state, err := shown.Service.State(context.Background()); err == nil && state.Draft != nil {
 			about += ", where plan " + history.ShortDigest(plan.Digest(state.Draft)) + " waits"
 		}
 	}
-	p.printing.Lock()
-	defer p.printing.Unlock()
-	warning := p.sharedTerminal()
-	_, err := fmt.Fprintf(p.tty, "%s  The code for the page that shows %s is %s. The page can then approve in every workspace "+
-		"until it is idle for an hour. If you did not ask for the code, do nothing.%s\n", time.Now().Format(clock),
-		safetext.EscapeLine(about), code, strings.TrimRight(" "+warning, " "))
-	return err
+	return strings.TrimSpace(fmt.Sprintf("The code for the page that shows %s is %s. The page can then approve in every workspace "+
+		"until it is idle for 8 hours (1 hour under approval: person). If you did not ask for the code, do nothing. %s",
+		safetext.EscapeLine(about), code, p.sharedTerminal()))
 }
 
 func (p *reviewPage) printForPerson(text string) error {

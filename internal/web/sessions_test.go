@@ -404,7 +404,7 @@ func TestCodeOfTheTerminal(t *testing.T) {
 	is("none was asked for", unlock(b, "123456"), 409)
 	code := ask(b)
 	is("by another session", unlock(other, code), 409)
-	f.clock.pass(codeLasts)
+	f.clock.pass(CodeLasts)
 	is("an old one", unlock(b, code), 409)
 	first, second := ask(b), ask(b)
 	if first != second {
