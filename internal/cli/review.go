@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/url"
 	"os/exec"
 	"os/signal"
 	"runtime"
@@ -64,10 +65,10 @@ func newReviewCommand(a *app) *cobra.Command {
 
 // review serves the review page until interrupted, then waits for the runs started here.
 func (a *app) review(ctx context.Context, port int, noOpen bool) error {
-	served := func() {}
+	var began func()
 	if a.detached {
 		var err error
-		if served, err = a.detach(); err != nil {
+		if began, err = a.detach(); err != nil {
 			return err
 		}
 	}
@@ -107,13 +108,12 @@ func (a *app) review(ctx context.Context, port int, noOpen bool) error {
 			return errors.Join(err, closed(), d.close())
 		}
 		defer forget()
-		served()
 	} else if err := page.printWelcome(noOpen); err != nil {
 		return errors.Join(err, closed(), d.close())
 	}
 	settle()
 	var telling sync.WaitGroup
-	telling.Go(func() { page.printWaiting(ctx, d, d.changed.Listen(ctx)) })
+	telling.Go(func() { page.printWaiting(ctx, d, d.changed.Listen(ctx), began) })
 	page.listen(ctx)
 	err = page.server.Serve(ctx, listeners...)
 	hangUp()
@@ -231,12 +231,7 @@ func (p *reviewPage) printWelcome(noOpen bool) error {
 		text = append(text, "To reach the page from your own machine, run there:", "  "+forward)
 	}
 	link := p.link()
-	if commands := browsers(runtime.GOOS, p.getenv, link); !noOpen && forward == "" && p.tty != nil && len(commands) > 0 {
-		go func() { // ends with the browser, or with the process
-			if !runFirst(commands) {
-				_ = p.printLink("No browser could be opened. Open the page: ", p.link(), "One-time link, valid for 30 s.")
-			}
-		}()
+	if !noOpen && p.tty != nil && p.openBrowser(link) {
 		return p.printLines(append(text, "The page opens in your browser: "+p.address, enter)...)
 	}
 	if len(text) > 0 {
@@ -245,6 +240,29 @@ func (p *reviewPage) printWelcome(noOpen bool) error {
 		}
 	}
 	return p.printLink("Open the page: ", link, "One-time link, valid for 30 s. "+enter)
+}
+
+// openBrowser opens an address in the person's browser, unless they are logged in from another machine or have no desktop.
+func (p *reviewPage) openBrowser(address string) bool {
+	commands := browsers(runtime.GOOS, p.getenv, address)
+	if p.forwardCommand("") != "" || len(commands) == 0 {
+		return false
+	}
+	go func() { // ends with the browser, or with the process
+		if !runFirst(commands) && p.tty != nil {
+			_ = p.printLink("No browser could be opened. Open the page: ", p.link(), "One-time link, valid for 30 s.")
+		}
+	}()
+	return true
+}
+
+// openAt opens the page at a workspace. A browser that has the page open needs no link: with one it would need a new code, too.
+func (p *reviewPage) openAt(workspace string) {
+	at := p.address + "/#"
+	if !p.server.IsWatched() {
+		at = p.link() + "&"
+	}
+	p.openBrowser(at + "workspace=" + url.QueryEscape(workspace))
 }
 
 // printLink prints a link where only the deciding person can see it.
@@ -322,14 +340,18 @@ func (p *reviewPage) listen(ctx context.Context) {
 	}()
 }
 
-// printWaiting prints new and settled items of the person's inbox, which it reads once for all changes since the last read.
-func (p *reviewPage) printWaiting(ctx context.Context, workspaces review.Workspaces, changed <-chan struct{}) {
+// printWaiting prints new and settled items of the person's inbox, which it reads once for all changes since the last read. Without a
+// terminal it opens the browser instead, once for each plan that is submitted after it calls began.
+func (p *reviewPage) printWaiting(ctx context.Context, workspaces review.Workspaces, changed <-chan struct{}, began func()) {
 	if p.flags.json {
 		return
 	}
-	printed := map[string]review.Waiting{}
+	printed, submitted := map[string]review.Waiting{}, map[string]bool{}
 	for first := true; ; first = false {
 		inbox, err := review.ReadInbox(ctx, workspaces)
+		if first && began != nil {
+			began()
+		}
 		if err != nil {
 			return
 		}
@@ -342,6 +364,12 @@ func (p *reviewPage) printWaiting(ctx context.Context, workspaces review.Workspa
 				lines = append(lines, p.line(w.Name+": "+waitingText(w)))
 			}
 			now[key] = w
+			if request := w.Workspace + "\n" + w.ID; w.Kind == review.PlanWaits && !submitted[request] {
+				submitted[request] = true
+				if p.detached && !first {
+					p.openAt(w.Workspace)
+				}
+			}
 		}
 		for key, w := range printed {
 			if _, waits := now[key]; !waits {

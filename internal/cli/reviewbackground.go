@@ -134,12 +134,13 @@ func (a *app) runDetached(port int) error {
 }
 
 // detach makes the page without a terminal judge presence by the command that started it, which waits: it may decide only if a person
-// runs that. Errors go to the command until served is called.
-func (a *app) detach() (served func(), err error) {
+// runs that. The command gets the errors until began is called.
+func (a *app) detach() (began func(), err error) {
+	a.recordErrors("review")
 	reports := os.NewFile(3, "reports")
 	a.err = reports
 	a.environment = a.environment.of(os.Getppid())
-	return func() { a.err = io.Discard; _ = reports.Close() }, a.requirePerson("starting the page")
+	return func() { _ = reports.Close() }, a.requirePerson("starting the page")
 }
 
 // of returns the environment of another process, for judging the presence of a person: what a system shows of it, and the variables of

@@ -141,3 +141,53 @@ func TestReviewCodeForAgents(t *testing.T) {
 	h.env = append(h.env, "AGAIN="+begun.Socket)
 	says(t, ask(`askpage "$AGAIN" again`), "the program that asks is not the one that began to")
 }
+
+// A page in the background opens the browser once for each submission: at its workspace, by a link unless the page is open already. What
+// waited before opens nothing.
+func TestReviewOpensTheBrowserForPlans(t *testing.T) {
+	h := planningHome(t)
+	elsewhere := func(name string) *host {
+		other := h
+		other.dir = filepath.Join(filepath.Dir(h.dir), name)
+		testenv.Check(t, os.Mkdir(other.dir, 0o755))
+		testenv.Check(t, os.WriteFile(filepath.Join(other.dir, "login.go"), []byte("package login\n"), 0o600))
+		return other.serve()
+	}
+	says(t, h.serve().call("planning_submit_plan", submission("medium")), "Plan submitted")
+	pipe, script := filepath.Join(t.TempDir(), "pipe"), filepath.Join(t.TempDir(), "browser")
+	testenv.Check(t, syscall.Mkfifo(pipe, 0o600))
+	testenv.Check(t, os.WriteFile(script, []byte("#!/bin/sh\necho \"$1\" >"+pipe+"\n"), 0o700))
+	h.env = append(h.env, "BROWSER="+script)
+	h.inBackground()
+	opened := func() string {
+		t.Helper()
+		address, err := os.ReadFile(pipe)
+		testenv.Check(t, err)
+		return string(address)
+	}
+	shop := elsewhere("shop")
+	says(t, shop.call("planning_submit_plan", submission("medium")), "Plan submitted")
+	link := opened()
+	says(t, link, "&workspace=shop-")
+	b := opens(t, link)
+	defer b.streams()()
+	says(t, elsewhere("mall").call("planning_submit_plan", submission("medium")), "Plan submitted")
+	if address := opened(); !strings.Contains(address, "/#workspace=mall-") {
+		t.Errorf("a browser that has the page open gets %s", address)
+	}
+	shop.call("planning_submit_plan", submission("high")) // the next version
+	says(t, opened(), "/#workspace=shop-")
+}
+
+// streams opens the page's stream of changes until stop is called.
+func (b *browser) streams() (stop func()) {
+	b.t.Helper()
+	req, err := http.NewRequestWithContext(b.t.Context(), http.MethodGet, b.address+"/api/events", nil)
+	testenv.Check(b.t, err)
+	req.Host, req.URL.Host = req.URL.Host, net.JoinHostPort("127.0.0.1", req.URL.Port())
+	req.AddCookie(b.cookie)
+	req.Header.Set("Planloop-Key", b.key)
+	res, err := http.DefaultClient.Do(req)
+	testenv.Check(b.t, err)
+	return func() { _ = res.Body.Close() }
+}

@@ -105,6 +105,9 @@ func (s *Server) Has(path string) bool {
 // because others may see it later. Browsers do not send the part after #.
 func (s *Server) Link(base string) string { return base + "/#enter=" + s.sessions.newLaunchCode() }
 
+// IsWatched reports whether a browser that came by a link has the page open.
+func (s *Server) IsWatched() bool { return s.sessions.areWatched() }
+
 // EndSessions ends every session and invalidates unused links.
 func (s *Server) EndSessions() { s.sessions.close() }
 

@@ -108,7 +108,7 @@ func (d *sessionStore) find(r *http.Request) (*session, error) {
 		}
 	}
 	return nil, &refusal{Kind: notEntered, Problem: "this browser is not signed in, or its session has ended",
-		Fix: "press Enter in the terminal that runs `planloop review` for a new link", Field: "/code"}
+		Fix: "for a new link, press Enter in the terminal that runs `planloop review`, or run `planloop review --code`", Field: "/code"}
 }
 
 // dropIdle ends the sessions that were not used for long, even with a page still open.
@@ -131,6 +131,17 @@ func (d *sessionStore) watch(s *session) (stop func()) {
 	}
 	count(1)
 	return func() { count(-1) }
+}
+
+func (d *sessionStore) areWatched() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, s := range d.sessions {
+		if s.decides && s.streams > 0 {
+			return true
+		}
+	}
+	return false
 }
 
 func (d *sessionStore) close() {
