@@ -3,24 +3,24 @@ package cli
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/url"
+	"os"
 	"os/exec"
 	"os/signal"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
-
-	"crypto/rand"
-	"os"
-	"slices"
-	"syscall"
 
 	"github.com/planloop/planloop/internal/history"
 	"github.com/planloop/planloop/internal/process"
@@ -64,10 +64,9 @@ func newReviewCommand(a *app) *cobra.Command {
 }
 
 // review serves the review page until interrupted, then waits for the runs started here.
-func (a *app) review(ctx context.Context, port int, noOpen bool) error {
-	var began func()
+func (a *app) review(ctx context.Context, port int, noOpen bool) (err error) {
+	began := func() {}
 	if a.detached {
-		var err error
 		if began, err = a.detach(); err != nil {
 			return err
 		}
@@ -83,33 +82,27 @@ func (a *app) review(ctx context.Context, port int, noOpen bool) error {
 	if err != nil {
 		return usageError{err}
 	}
-	closed := func() (err error) {
+	defer func() {
 		for _, l := range listeners {
-			err = errors.Join(err, l.Close())
+			_ = l.Close() // the server may have closed it
 		}
-		return err
-	}
+	}()
 	ctx, hangUp := signal.NotifyContext(ctx, syscall.SIGHUP)
 	defer hangUp()
 	working, kill := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer kill(nil)
 	runs := pageRuns{working: working, drained: ctx.Done(), going: &sync.WaitGroup{}}
 	d := a.newReviewWorkspaces(place, false, runs)
+	defer func() { err = errors.Join(err, d.close()) }()
 	name := newHostName(runtime.GOOS)
 	page, err := a.newPage(d, web.ViewAccess{}, name)
 	if err != nil {
-		return errors.Join(err, closed(), d.close())
+		return err
 	}
-	defer page.close()
+	defer func() { page.close() }()
 	page.address = pageOrigin(name, listeners[0].Addr())
-	if a.detached {
-		forget, err := page.serveCodes()
-		if err != nil {
-			return errors.Join(err, closed(), d.close())
-		}
-		defer forget()
-	} else if err := page.printWelcome(noOpen); err != nil {
-		return errors.Join(err, closed(), d.close())
+	if err := page.printWelcome(noOpen); err != nil {
+		return err
 	}
 	settle()
 	var telling sync.WaitGroup
@@ -119,7 +112,7 @@ func (a *app) review(ctx context.Context, port int, noOpen bool) error {
 	hangUp()
 	telling.Wait()
 	a.drain(ctx, runs, kill)
-	return errors.Join(err, d.close())
+	return err
 }
 
 // drain waits for the runs started here after the first interrupt; the second one ends them.
@@ -149,9 +142,8 @@ type reviewPage struct {
 	why        string        // why the page is view only
 	close      func()
 
-	printing  sync.Mutex // guards the terminal, and the fields below
-	kept      string     // the text of the last code, for a page without a terminal
-	keptUntil time.Time
+	printing sync.Mutex
+	kept     atomic.Pointer[string] // the text with the last code, for a terminal that asks; nil: none, or it was shown
 }
 
 // newPage prepares the page of workspaces for the user who started this process. name is the host name it is served under, "" if none.
@@ -168,7 +160,11 @@ func (a *app) newPage(d *reviewWorkspaces, looking web.ViewAccess, name string) 
 	options := web.Options{Workspaces: d, Person: a.pageCaller().Actor, Refusal: p.why, ViewAccess: looking, Name: name,
 		Logger: a.logger()}
 	if a.detached {
-		options.ShowCode = p.keepCode
+		options.ShowCode = func(place review.Place, code string) error {
+			text := time.Now().Format(clock) + "  " + p.codeText(place, code)
+			p.kept.Store(&text)
+			return nil
+		}
 	}
 	if p.tty != nil {
 		options.ShowCode, options.OnReusedLink = p.showCode, func() {
@@ -207,6 +203,9 @@ type reviewJSON struct {
 }
 
 func (p *reviewPage) printWelcome(noOpen bool) error {
+	if p.detached {
+		return p.serveCodes()
+	}
 	_, port, _ := net.SplitHostPort(strings.TrimPrefix(p.address, "http://"))
 	forward := p.forwardCommand(port)
 	if p.flags.json {
@@ -349,7 +348,7 @@ func (p *reviewPage) printWaiting(ctx context.Context, workspaces review.Workspa
 	printed, submitted := map[string]review.Waiting{}, map[string]bool{}
 	for first := true; ; first = false {
 		inbox, err := review.ReadInbox(ctx, workspaces)
-		if first && began != nil {
+		if first {
 			began()
 		}
 		if err != nil {

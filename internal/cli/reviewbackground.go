@@ -1,12 +1,12 @@
 package cli
 
 import (
+	"cmp"
 	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"net"
 	"os"
 	"os/exec"
@@ -16,13 +16,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/planloop/planloop/internal/presence"
 	"github.com/planloop/planloop/internal/process"
-	"github.com/planloop/planloop/internal/review"
 	"github.com/planloop/planloop/internal/safefile"
 	"github.com/planloop/planloop/internal/safetext"
 	"github.com/planloop/planloop/internal/terminal"
-	"github.com/planloop/planloop/internal/web"
 	"github.com/planloop/planloop/internal/workspace"
 	"github.com/planloop/planloop/plan"
 )
@@ -32,65 +29,45 @@ type backgroundPage struct {
 	Address string           `json:"address"`
 	Socket  string           `json:"socket"` // where a person's terminal asks for codes and links
 	Process process.Ancestor `json:"process"`
-	Space   string           `json:"space,omitzero"` // where its pid is valid
+
+	home string
 }
 
 const (
-	backgroundName    = "review.json"
-	maxBackgroundFile = 4 << 10 // bytes
-	askLasts          = 3 * time.Second
+	backgroundName = "review.json"
+	socketName     = "review-" // and something random
+	maxMessage     = 4 << 10   // bytes
+	askLasts       = 3 * time.Second
 )
 
-func readBackground(home string) (b backgroundPage, runs bool) {
-	data, err := safefile.Read(filepath.Join(home, backgroundName), maxBackgroundFile)
-	if err != nil || json.Unmarshal(data, &b) != nil {
-		return b, false
+// background returns the page of this state home. It fails with plan.NotFound if none runs.
+func (a *app) background() (b backgroundPage, err error) {
+	if b.home, err = workspace.StateHome(a.getenv, ""); err != nil {
+		return b, err
 	}
-	return b, b.Space == process.Space() && b.Process.Runs()
+	data, err := safefile.Read(filepath.Join(b.home, backgroundName), maxMessage)
+	if err != nil || json.Unmarshal(data, &b) != nil || !b.Process.Runs() {
+		return b, plan.Refuse(plan.NotFound, "", "no review page runs in the background",
+			"start one with `planloop review --background`; any other shows its code in its own terminal")
+	}
+	return b, nil
 }
 
-// claim writes the file of b. It replaces that of a page that has ended, and fails if one runs.
-func (b backgroundPage) claim(home string) error {
-	path := filepath.Join(home, backgroundName)
-	if former, runs := readBackground(home); runs {
-		return plan.Refuse(plan.Conflict, "", "a review page already runs in the background at "+former.Address, "use that one")
-	} else if strings.HasPrefix(former.Socket, home) {
-		_ = os.Remove(former.Socket) // left by a killed process
-	}
-	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	data, err := json.Marshal(b)
-	if err != nil {
-		return err
-	}
-	return safefile.WriteFile(path, data, safefile.Options{Mode: safefile.FileMode, New: true})
-}
-
-// startBackground starts the page in a process of its own, unless it runs, and prints its address.
+// startBackground starts the page in a process of its own, unless one runs, and prints its address.
 func (a *app) startBackground(port int) error {
 	if err := a.requirePerson("starting the page"); err != nil {
 		return err
 	}
-	if runtime.GOOS != "linux" && runtime.GOOS != "darwin" {
-		return plan.Refuse(plan.Conflict, "", "this system does not reveal which program asks for a code",
-			"run `planloop review` in a terminal")
-	}
-	home, err := workspace.StateHome(a.getenv, "")
+	b, err := a.background()
 	if err != nil {
-		return err
-	}
-	b, runs := readBackground(home)
-	if !runs {
 		if err := a.runDetached(port); err != nil {
 			return err
 		}
-		if b, runs = readBackground(home); !runs {
-			return errors.New("the review page has ended")
+		if b, err = a.background(); err != nil {
+			return err
 		}
 	}
-	_, taken, _ := net.SplitHostPort(strings.TrimPrefix(b.Address, "http://"))
-	forward := a.forwardCommand(taken)
+	forward := a.forwardCommand(b.Address[strings.LastIndexByte(b.Address, ':')+1:])
 	if a.flags.json {
 		return a.printJSON(reviewJSON{Address: b.Address, Decides: true, Forward: forward, Process: b.Process.PID})
 	}
@@ -104,31 +81,28 @@ func (a *app) startBackground(port int) error {
 
 // runDetached starts the page, and returns once it is served.
 func (a *app) runDetached(port int) error {
+	if runtime.GOOS != "linux" && runtime.GOOS != "darwin" {
+		return plan.Refuse(plan.Conflict, "", "this system does not reveal which program asks for a code",
+			"run `planloop review` in a terminal")
+	}
 	program, err := os.Executable()
 	if err != nil {
 		return err
 	}
-	args := []string{"review", "--detached", "--port", strconv.Itoa(port)}
-	for flag, value := range map[string]string{"--workspace": a.flags.workspace, "--track": a.flags.track} {
-		if value != "" {
-			args = append(args, flag, value)
-		}
-	}
-	started, reports, err := os.Pipe()
+	reads, reports, err := os.Pipe()
 	if err != nil {
 		return err
 	}
-	defer started.Close()
-	cmd := exec.Command(program, args...)
+	defer reads.Close()
+	cmd := exec.Command(program, "review", "--detached", "--port", strconv.Itoa(port), "--workspace", a.flags.workspace, "--track", a.flags.track)
 	cmd.Args[0], cmd.ExtraFiles = os.Args[0], []*os.File{reports}
 	process.Detach(cmd)
-	err = errors.Join(cmd.Start(), reports.Close())
-	if err != nil {
+	if err := errors.Join(cmd.Start(), reports.Close()); err != nil {
 		return err
 	}
-	text, err := io.ReadAll(started)
-	if err == nil && len(text) > 0 {
-		err = errors.New(strings.TrimPrefix(strings.TrimSpace(string(text)), "planloop: "))
+	text, err := io.ReadAll(reads)
+	if text := strings.TrimSpace(string(text)); text != "" {
+		err = errors.New(strings.TrimPrefix(text, "planloop: "))
 	}
 	return err
 }
@@ -143,12 +117,10 @@ func (a *app) detach() (began func(), err error) {
 	return func() { _ = reports.Close() }, a.requirePerson("starting the page")
 }
 
-// of returns the environment of another process, for judging the presence of a person: what a system shows of it, and the variables of
-// this process.
+// of returns the environment of another process, for judging presence: the variables are this process's, and what the system shows.
 func (w environment) of(pid int) environment {
 	chain := process.AncestorsOf(pid)
-	lineage := process.LineageOf(chain)
-	variables := process.VariablesOf(append([]process.Ancestor{{}}, chain...))
+	lineage, variables := process.LineageOf(chain), process.VariablesOf(append([]process.Ancestor{{}}, chain...))
 	w.ancestors = func() []process.Ancestor { return chain }
 	w.lineage = func() process.Lineage { return lineage }
 	w.inherited = func(names ...string) (string, string) { return inheritedVariable(variables, names...) }
@@ -156,42 +128,47 @@ func (w environment) of(pid int) environment {
 	return w
 }
 
-// serveCodes names this page in the state home, and answers `planloop review --code` until forget is called.
-func (p *reviewPage) serveCodes() (forget func(), err error) {
-	home, err := workspace.StateHome(p.getenv, "")
+// serveCodes names this page in the state home, and answers `planloop review --code` until it is closed.
+func (p *reviewPage) serveCodes() error {
+	b, err := p.background()
 	if err == nil {
-		err = safefile.MakeFolder(home)
+		return plan.Refuse(plan.Conflict, "", "a review page already runs in the background at "+b.Address, "use that one")
 	}
+	if err := safefile.MakeFolder(b.home); err != nil {
+		return err
+	}
+	if name := filepath.Base(b.Socket); strings.HasPrefix(name, socketName) {
+		_ = os.Remove(filepath.Join(b.home, name)) // left by a killed process, as the file was
+	}
+	l, err := listenPrivately(b.home)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	l, err := listenPrivately(home)
-	if err != nil {
-		return nil, err
-	}
-	b := backgroundPage{Address: p.address, Socket: l.Addr().String(), Process: process.AncestorsOf(os.Getpid())[0], Space: process.Space()}
-	if err := b.claim(home); err != nil {
-		return nil, errors.Join(err, l.Close())
+	path := filepath.Join(b.home, backgroundName)
+	data, err := json.Marshal(backgroundPage{p.address, l.Addr().String(), process.Ancestors()[0], ""})
+	if err := errors.Join(err, safefile.WriteFile(path, data, safefile.Options{Mode: safefile.FileMode})); err != nil {
+		return errors.Join(err, l.Close())
 	}
 	go func() { // ends with the listener
-		for {
-			conn, err := l.AcceptUnix()
-			if err != nil {
-				return
+		for conn, err := l.AcceptUnix(); err == nil; conn, err = l.AcceptUnix() {
+			if err := p.serveAsker(conn, b.home); err != nil {
+				send(conn, pageMessage{Refuse: err.Error()})
 			}
-			p.serveAsker(conn, home)
+			_ = conn.Close()
 		}
 	}()
-	return func() { _ = l.Close(); _ = os.Remove(filepath.Join(home, backgroundName)) }, nil
+	p.close = func() { _ = l.Close(); _ = os.Remove(path) }
+	return nil
 }
 
 // listenPrivately listens on a new socket in a folder of the user's own.
 func listenPrivately(home string) (*net.UnixListener, error) {
-	l, err := net.ListenUnix("unix", &net.UnixAddr{Net: "unix", Name: filepath.Join(home, "review-"+rand.Text()[:8])})
+	path := filepath.Join(home, socketName+rand.Text()[:8])
+	l, err := net.ListenUnix("unix", &net.UnixAddr{Net: "unix", Name: path})
 	if err != nil {
 		return nil, fmt.Errorf("%w; a socket's path has at most 100 characters: set XDG_STATE_HOME to a shorter one", err)
 	}
-	return l, nil
+	return l, os.Chmod(path, safefile.FileMode)
 }
 
 // pageMessage is what a terminal and the page tell each other.
@@ -202,104 +179,68 @@ type pageMessage struct {
 	Refuse string `json:"refuse,omitzero"`
 }
 
+// send sends to a program that may have gone.
+func send(conn net.Conn, m pageMessage) { _ = json.NewEncoder(conn).Encode(m) }
+
+func receive(conn net.Conn) (m pageMessage, err error) {
+	_ = conn.SetDeadline(time.Now().Add(2 * askLasts)) // another asker may be served first
+	err = json.NewDecoder(io.LimitReader(conn, maxMessage)).Decode(&m)
+	if m.Refuse != "" {
+		err = plan.Refuse(plan.Conflict, "", m.Refuse, "")
+	}
+	return m, err
+}
+
 // serveAsker judges the process that asks, and answers it on a second socket, which is new: the number of a process that has connected
 // and ended may belong to another one by now. A process that is found before the socket exists, connects it, and is found again, is the
 // one that asks.
-func (p *reviewPage) serveAsker(conn *net.UnixConn, home string) {
-	defer conn.Close()
-	end := time.Now().Add(askLasts)
-	_ = conn.SetDeadline(end)
+func (p *reviewPage) serveAsker(conn *net.UnixConn, home string) error {
 	asker, err := process.Peer(conn)
 	if err != nil {
-		send(conn, pageMessage{Refuse: "planloop cannot tell which program asks: " + err.Error() + "; run `planloop review` in a terminal"})
-		return
+		return fmt.Errorf("planloop cannot tell which program asks: %w; run `planloop review` in a terminal", err)
 	}
 	second, err := listenPrivately(home)
 	if err != nil {
-		send(conn, pageMessage{Refuse: err.Error()})
-		return
+		return err
 	}
 	defer second.Close()
+	_ = second.SetDeadline(time.Now().Add(askLasts))
 	send(conn, pageMessage{Socket: second.Addr().String()})
-	_ = second.SetDeadline(end)
 	again, err := second.AcceptUnix()
 	if err != nil {
-		return
+		return err
 	}
 	defer again.Close()
-	_ = again.SetDeadline(end)
 	asked, err := receive(again)
+	if err == nil {
+		err = p.checkAsker(asker, asked.Shared)
+	}
+	if connected, failed := process.Peer(again); failed != nil || !connected.Is(asker) {
+		err = errors.New("the program that asks is not the one that began to")
+	}
 	if err != nil {
-		return
+		send(again, pageMessage{Refuse: err.Error()})
+		return nil
 	}
-	answer := pageMessage{Refuse: p.refuseAsker(asker, asked.Shared)}
-	if connected, err := process.Peer(again); err != nil || !connected.Is(asker) {
-		answer.Refuse = "the program that asks is not the one that began to"
+	if text := p.kept.Swap(nil); text != nil {
+		send(again, pageMessage{Text: *text})
+	} else {
+		send(again, pageMessage{Text: "No page has requested a code. Open the page: " + p.link() + "\nOne-time link, valid for 30 s."})
 	}
-	if answer.Refuse == "" {
-		answer.Text = p.takeCode()
-	}
-	send(again, answer)
-}
-
-// send sends to a program that may have gone.
-func send(conn net.Conn, said pageMessage) { _ = json.NewEncoder(conn).Encode(said) }
-
-func receive(conn net.Conn) (said pageMessage, err error) {
-	err = json.NewDecoder(io.LimitReader(conn, maxBackgroundFile)).Decode(&said)
-	if err == nil && said.Refuse != "" {
-		err = plan.Refuse(plan.Conflict, "", said.Refuse, "")
-	}
-	return said, err
-}
-
-// refuseAsker returns why a process gets no code, "" if a person runs it.
-func (p *reviewPage) refuseAsker(asker process.Ancestor, shared string) string {
-	peer := &app{environment: p.environment.of(asker.PID)}
-	found := peer.person()
-	if found.Shared != "" {
-		shared = found.Shared
-	}
-	switch {
-	case found.Answer != presence.Yes:
-		return "showing the code needs a person, and " + found.Why + "; " + found.Way
-	case shared != "" && p.person().Shared == "": // decisions are recorded by the terminal that the page was started in
-		return "other programs can read this terminal (" + shared + "), unlike the one that the page was started in; " + plan.OwnTerminal
-	}
-	return ""
-}
-
-// keepCode keeps a code until a person's terminal asks for it.
-func (p *reviewPage) keepCode(place review.Place, code string) error {
-	text := p.codeText(place, code)
-	p.printing.Lock()
-	defer p.printing.Unlock()
-	p.kept, p.keptUntil = text, time.Now().Add(web.CodeLasts)
 	return nil
 }
 
-// takeCode returns the last code that was requested and not shown yet, or else a new link.
-func (p *reviewPage) takeCode() string {
-	p.printing.Lock()
-	defer p.printing.Unlock()
-	text := p.kept
-	if p.kept = ""; text == "" || time.Now().After(p.keptUntil) {
-		text = "No page has requested a code. Open the page: " + p.link() + "\nOne-time link, valid for 30 s."
+// checkAsker refuses a process that no person runs. Decisions are recorded by the terminal that the page was started in.
+func (p *reviewPage) checkAsker(asker process.Ancestor, shared string) error {
+	peer := &app{environment: p.environment.of(asker.PID)}
+	if err := peer.requirePerson("showing the code"); err != nil {
+		return err
 	}
-	return text
-}
-
-func (a *app) background() (backgroundPage, error) {
-	home, err := workspace.StateHome(a.getenv, "")
-	if err != nil {
-		return backgroundPage{}, err
+	if shared = cmp.Or(peer.person().Shared, shared); shared != "" && p.person().Shared == "" {
+		return plan.Refuse(plan.Conflict, "", "other programs can read this terminal ("+shared+
+			"), unlike the one that the page was started in", plan.OwnTerminal)
 	}
-	b, runs := readBackground(home)
-	if !runs {
-		err = plan.Refuse(plan.NotFound, "", "no review page runs in the background",
-			"start one with `planloop review --background`; any other shows its code in its own terminal")
-	}
-	return b, err
+	return nil
 }
 
 // printPageCode asks the page in the background for its code or a link, and shows it on the terminal only.
@@ -316,33 +257,24 @@ func (a *app) printPageCode() error {
 		return plan.Refuse(plan.Conflict, "", "no terminal can show a code", plan.OwnTerminal)
 	}
 	defer tty.Close()
-	answer, err := askPage(b.Socket, pageMessage{Shared: a.person().Shared})
-	if err != nil {
-		return err
+	answer, err := askPage(b.Socket, pageMessage{})
+	if err == nil {
+		answer, err = askPage(answer.Socket, pageMessage{Shared: a.person().Shared})
 	}
 	for line := range strings.Lines(answer.Text) {
 		fmt.Fprintln(tty, safetext.EscapeLine(strings.TrimSpace(line)))
 	}
-	return nil
+	return err
 }
 
-func askPage(socket string, about pageMessage) (answer pageMessage, err error) {
-	for _, first := range []bool{true, false} {
-		conn, err := net.DialTimeout("unix", socket, askLasts)
-		if err != nil {
-			return answer, err
-		}
-		defer conn.Close()
-		_ = conn.SetDeadline(time.Now().Add(2 * askLasts)) // others may be served first
-		if !first {
-			send(conn, about)
-		}
-		if answer, err = receive(conn); err != nil {
-			return answer, err
-		}
-		socket = answer.Socket
+func askPage(socket string, m pageMessage) (pageMessage, error) {
+	conn, err := net.Dial("unix", socket)
+	if err != nil {
+		return m, err
 	}
-	return answer, nil
+	defer conn.Close()
+	send(conn, m)
+	return receive(conn)
 }
 
 // stopBackground ends the page in the background as Ctrl-C would.
@@ -351,12 +283,8 @@ func (a *app) stopBackground() error {
 	if err != nil {
 		return err
 	}
-	running, err := os.FindProcess(b.Process.PID)
-	if err == nil {
-		err = running.Signal(os.Interrupt)
+	if page, err := os.FindProcess(b.Process.PID); err != nil || page.Signal(os.Interrupt) != nil {
+		return fmt.Errorf("the review page, process %d, cannot be stopped", b.Process.PID)
 	}
-	if err != nil {
-		return err
-	}
-	return a.print(terminal.Joined([]string{"The review page is stopped, after its running steps."}))
+	return a.print([]byte("The review page stops, after its running steps.\n"))
 }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"encoding/json"
 	"net"
 	"net/http"
 	"os"
@@ -22,10 +23,10 @@ func (h home) inBackground() backgroundPage {
 	if code != 0 {
 		h.t.Fatalf("exit code %d:\n%s", code, shown)
 	}
-	b, runs := readBackground(h.stateHome())
-	if !runs {
-		h.t.Fatalf("no page runs: %+v\n%s", b, shown)
-	}
+	data, err := os.ReadFile(filepath.Join(h.stateHome(), backgroundName))
+	testenv.Check(h.t, err)
+	var b backgroundPage
+	testenv.Check(h.t, json.Unmarshal(data, &b))
 	h.t.Cleanup(func() { _ = syscall.Kill(b.Process.PID, syscall.SIGKILL) })
 	says(h.t, shown, "The review page runs in the background, as process ", b.Address)
 	return b
@@ -82,7 +83,7 @@ func TestReviewInTheBackground(t *testing.T) {
 	}
 	says(t, h.run("log", "--audit"), "approved by alice (person)")
 
-	says(t, h.run("review", "--stop"), "The review page is stopped")
+	says(t, h.run("review", "--stop"), "The review page stops")
 	for first.Process.Runs() { // it answers what it has begun
 	}
 	says(t, h.pageCode(2), "no review page runs in the background")

@@ -133,17 +133,6 @@ func (d *sessionStore) watch(s *session) (stop func()) {
 	return func() { count(-1) }
 }
 
-func (d *sessionStore) areWatched() bool {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	for _, s := range d.sessions {
-		if s.decides && s.streams > 0 {
-			return true
-		}
-	}
-	return false
-}
-
 func (d *sessionStore) close() {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -13,7 +13,7 @@ import (
 // A session alone may belong to another process of this user, which can read the browser's files. Typing the code shown
 // on the terminal proves that a person sees it.
 const (
-	CodeLasts   = 5 * time.Minute // until it is typed
+	codeLasts   = 5 * time.Minute
 	codeTries   = 3
 	firstPause  = 30 * time.Second
 	longestWait = time.Hour
@@ -58,7 +58,7 @@ func (d *sessionStore) newCode(s *session) (string, error) {
 	if err := d.guesses.ready(d.now()); err != nil {
 		return "", err
 	}
-	s.code, s.codeEnds = digestOf(code), d.now().Add(CodeLasts)
+	s.code, s.codeEnds = digestOf(code), d.now().Add(codeLasts)
 	return code, nil
 }
 
