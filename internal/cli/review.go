@@ -3,23 +3,24 @@ package cli
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
 	"net"
+	"net/url"
+	"os"
 	"os/exec"
 	"os/signal"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
-
-	"crypto/rand"
-	"os"
-	"slices"
-	"syscall"
 
 	"github.com/planloop/planloop/internal/history"
 	"github.com/planloop/planloop/internal/process"
@@ -32,7 +33,7 @@ import (
 )
 
 func newReviewCommand(a *app) *cobra.Command {
-	var noOpen bool
+	var noOpen, background, detached, code, stop bool
 	var port int
 	cmd := newCommand("review", "", noArguments, func(cmd *cobra.Command, _ []string) error {
 		switch {
@@ -40,16 +41,36 @@ func newReviewCommand(a *app) *cobra.Command {
 			return usageError{fmt.Errorf("--port is %d; give a number from 1 to 65535, or leave it out for a free one", port)}
 		case a.flags.ephemeral:
 			return usageError{errors.New("--ephemeral keeps no plan to review; leave it out")}
+		case code:
+			return a.printPageCode()
+		case stop:
+			return a.stopBackground()
+		case background:
+			return a.startBackground(port)
 		}
+		a.detached = detached
 		return a.review(cmd.Context(), port, noOpen)
 	})
-	cmd.Flags().BoolVar(&noOpen, "no-open", false, "print a link instead of opening a browser")
-	cmd.Flags().IntVar(&port, "port", 0, "serve the page on port `N` (default: a free one)")
+	flags := cmd.Flags()
+	flags.BoolVar(&background, "background", false, "keep the page open without a terminal")
+	flags.BoolVar(&code, "code", false, "show the code or a link of the page in the background")
+	flags.BoolVar(&stop, "stop", false, "stop the page in the background")
+	flags.BoolVar(&detached, "detached", false, "be that page")
+	_ = flags.MarkHidden("detached") // it exists
+	flags.BoolVar(&noOpen, "no-open", false, "print a link instead of opening a browser")
+	flags.IntVar(&port, "port", 0, "serve the page on port `N` (default: a free one)")
+	cmd.MarkFlagsMutuallyExclusive("background", "code", "stop", "detached", "no-open")
 	return cmd
 }
 
 // review serves the review page until interrupted, then waits for the runs started here.
-func (a *app) review(ctx context.Context, port int, noOpen bool) error {
+func (a *app) review(ctx context.Context, port int, noOpen bool) (err error) {
+	began := func() {}
+	if a.detached {
+		if began, err = a.detach(); err != nil {
+			return err
+		}
+	}
 	if err := process.Hide(); err != nil { // browsers' keys and the environment
 		a.logger().Warn("other programs of this user can read this process's memory and environment", "error", err)
 	}
@@ -61,37 +82,37 @@ func (a *app) review(ctx context.Context, port int, noOpen bool) error {
 	if err != nil {
 		return usageError{err}
 	}
-	closed := func() (err error) {
+	defer func() {
 		for _, l := range listeners {
-			err = errors.Join(err, l.Close())
+			_ = l.Close() // the server may have closed it
 		}
-		return err
-	}
+	}()
 	ctx, hangUp := signal.NotifyContext(ctx, syscall.SIGHUP)
 	defer hangUp()
 	working, kill := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer kill(nil)
 	runs := pageRuns{working: working, drained: ctx.Done(), going: &sync.WaitGroup{}}
 	d := a.newReviewWorkspaces(place, false, runs)
+	defer func() { err = errors.Join(err, d.close()) }()
 	name := newHostName(runtime.GOOS)
 	page, err := a.newPage(d, web.ViewAccess{}, name)
 	if err != nil {
-		return errors.Join(err, closed(), d.close())
+		return err
 	}
-	defer page.close()
+	defer func() { page.close() }()
 	page.address = pageOrigin(name, listeners[0].Addr())
 	if err := page.printWelcome(noOpen); err != nil {
-		return errors.Join(err, closed(), d.close())
+		return err
 	}
 	settle()
 	var telling sync.WaitGroup
-	telling.Go(func() { page.printWaiting(ctx, d, d.changed.Listen(ctx)) })
+	telling.Go(func() { page.printWaiting(ctx, d, d.changed.Listen(ctx), began) })
 	page.listen(ctx)
 	err = page.server.Serve(ctx, listeners...)
 	hangUp()
 	telling.Wait()
 	a.drain(ctx, runs, kill)
-	return errors.Join(err, d.close())
+	return err
 }
 
 // drain waits for the runs started here after the first interrupt; the second one ends them.
@@ -122,12 +143,13 @@ type reviewPage struct {
 	close      func()
 
 	printing sync.Mutex
+	kept     atomic.Pointer[string] // the text with the last code, for a terminal that asks; nil: none, or it was shown
 }
 
 // newPage prepares the page of workspaces for the user who started this process. name is the host name it is served under, "" if none.
 func (a *app) newPage(d *reviewWorkspaces, looking web.ViewAccess, name string) (*reviewPage, error) {
 	p := &reviewPage{app: a, workspaces: d, why: a.whyNoPerson(), close: func() {}}
-	if p.why == "" {
+	if p.why == "" && !a.detached {
 		tty, err := terminal.OpenTTY()
 		if err != nil {
 			p.why = "no terminal can show a code"
@@ -137,6 +159,13 @@ func (a *app) newPage(d *reviewWorkspaces, looking web.ViewAccess, name string) 
 	}
 	options := web.Options{Workspaces: d, Person: a.pageCaller().Actor, Refusal: p.why, ViewAccess: looking, Name: name,
 		Logger: a.logger()}
+	if a.detached {
+		options.ShowCode = func(place review.Place, code string) error {
+			text := time.Now().Format(clock) + "  " + p.codeText(place, code)
+			p.kept.Store(&text)
+			return nil
+		}
+	}
 	if p.tty != nil {
 		options.ShowCode, options.OnReusedLink = p.showCode, func() {
 			_ = p.printForPerson("A link was used twice, so its session was ended. Press Enter for a new link.")
@@ -170,9 +199,13 @@ type reviewJSON struct {
 	Decides bool   `json:"decides"`        // its user may decide
 	WhyNot  string `json:"why_not,omitempty"`
 	Forward string `json:"forward,omitempty"`
+	Process int    `json:"process,omitempty"` // the pid of a page in the background
 }
 
 func (p *reviewPage) printWelcome(noOpen bool) error {
+	if p.detached {
+		return p.serveCodes()
+	}
 	_, port, _ := net.SplitHostPort(strings.TrimPrefix(p.address, "http://"))
 	forward := p.forwardCommand(port)
 	if p.flags.json {
@@ -197,12 +230,7 @@ func (p *reviewPage) printWelcome(noOpen bool) error {
 		text = append(text, "To reach the page from your own machine, run there:", "  "+forward)
 	}
 	link := p.link()
-	if commands := browsers(runtime.GOOS, p.getenv, link); !noOpen && forward == "" && p.tty != nil && len(commands) > 0 {
-		go func() { // ends with the browser, or with the process
-			if !runFirst(commands) {
-				_ = p.printLink("No browser could be opened. Open the page: ", p.link(), "One-time link, valid for 30 s.")
-			}
-		}()
+	if !noOpen && p.tty != nil && p.openBrowser(link) {
 		return p.printLines(append(text, "The page opens in your browser: "+p.address, enter)...)
 	}
 	if len(text) > 0 {
@@ -211,6 +239,29 @@ func (p *reviewPage) printWelcome(noOpen bool) error {
 		}
 	}
 	return p.printLink("Open the page: ", link, "One-time link, valid for 30 s. "+enter)
+}
+
+// openBrowser opens an address in the person's browser, unless they are logged in from another machine or have no desktop.
+func (p *reviewPage) openBrowser(address string) bool {
+	commands := browsers(runtime.GOOS, p.getenv, address)
+	if p.forwardCommand("") != "" || len(commands) == 0 {
+		return false
+	}
+	go func() { // ends with the browser, or with the process
+		if !runFirst(commands) && p.tty != nil {
+			_ = p.printLink("No browser could be opened. Open the page: ", p.link(), "One-time link, valid for 30 s.")
+		}
+	}()
+	return true
+}
+
+// openAt opens the page at a workspace. A browser that has the page open needs no link: with one it would need a new code, too.
+func (p *reviewPage) openAt(workspace string) {
+	at := p.address + "/#"
+	if !p.server.IsWatched() {
+		at = p.link() + "&"
+	}
+	p.openBrowser(at + "workspace=" + url.QueryEscape(workspace))
 }
 
 // printLink prints a link where only the deciding person can see it.
@@ -231,19 +282,19 @@ func (p *reviewPage) printLines(lines ...string) error {
 }
 
 func (p *reviewPage) showCode(place review.Place, code string) error {
+	return p.printForPerson(p.codeText(place, code))
+}
+
+func (p *reviewPage) codeText(place review.Place, code string) string {
 	about := place.Name
 	if shown, err := p.workspaces.Open(context.Background(), place.ID); err == nil {
 		if state, err := shown.Service.State(context.Background()); err == nil && state.Draft != nil {
 			about += ", where plan " + history.ShortDigest(plan.Digest(state.Draft)) + " waits"
 		}
 	}
-	p.printing.Lock()
-	defer p.printing.Unlock()
-	warning := p.sharedTerminal()
-	_, err := fmt.Fprintf(p.tty, "%s  The code for the page that shows %s is %s. The page can then approve in every workspace "+
-		"until it is idle for an hour. If you did not ask for the code, do nothing.%s\n", time.Now().Format(clock),
-		safetext.EscapeLine(about), code, strings.TrimRight(" "+warning, " "))
-	return err
+	return strings.TrimSpace(fmt.Sprintf("The code for the page that shows %s is %s. The page can then approve in every workspace "+
+		"until it is idle for 8 hours (1 hour under approval: person). If you did not ask for the code, do nothing. %s",
+		safetext.EscapeLine(about), code, p.sharedTerminal()))
 }
 
 func (p *reviewPage) printForPerson(text string) error {
@@ -288,14 +339,18 @@ func (p *reviewPage) listen(ctx context.Context) {
 	}()
 }
 
-// printWaiting prints new and settled items of the person's inbox, which it reads once for all changes since the last read.
-func (p *reviewPage) printWaiting(ctx context.Context, workspaces review.Workspaces, changed <-chan struct{}) {
+// printWaiting prints new and settled items of the person's inbox, which it reads once for all changes since the last read. Without a
+// terminal it opens the browser instead, once for each plan that is submitted after it calls began.
+func (p *reviewPage) printWaiting(ctx context.Context, workspaces review.Workspaces, changed <-chan struct{}, began func()) {
 	if p.flags.json {
 		return
 	}
-	printed := map[string]review.Waiting{}
+	printed, submitted := map[string]review.Waiting{}, map[string]bool{}
 	for first := true; ; first = false {
 		inbox, err := review.ReadInbox(ctx, workspaces)
+		if first {
+			began()
+		}
 		if err != nil {
 			return
 		}
@@ -308,6 +363,12 @@ func (p *reviewPage) printWaiting(ctx context.Context, workspaces review.Workspa
 				lines = append(lines, p.line(w.Name+": "+waitingText(w)))
 			}
 			now[key] = w
+			if request := w.Workspace + "\n" + w.ID; w.Kind == review.PlanWaits && !submitted[request] {
+				submitted[request] = true
+				if p.detached && !first {
+					p.openAt(w.Workspace)
+				}
+			}
 		}
 		for key, w := range printed {
 			if _, waits := now[key]; !waits {

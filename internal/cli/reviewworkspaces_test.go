@@ -208,7 +208,7 @@ func TestTerminalLooksOnceForManyChanges(t *testing.T) {
 	changed := told.Listen(ctx)
 	go func() {
 		defer close(ended)
-		page.printWaiting(ctx, d, changed)
+		page.printWaiting(ctx, d, changed, func() {})
 	}()
 	for range 300 {
 		told.Notify()

@@ -33,7 +33,7 @@ func TestMain(m *testing.M) {
 		Main() // a test in this process runs a command that starts its own program, as doctor does
 	}
 	testscript.Main(lineagetest.Detached{Tests: testenv.Fixed{Tests: m}, Without: hostVariables()}, map[string]func(){
-		"planloop": Main, "tiny-1": scriptedModel, "zoo": zoo})
+		"planloop": Main, "tiny-1": scriptedModel, "zoo": zoo, "askpage": askDirectly})
 }
 
 // update rewrites the goldens of the scripts with the actual output: UPDATE_SCRIPTS=1 go test ./internal/cli -run TestScripts.

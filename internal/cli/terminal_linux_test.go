@@ -25,6 +25,12 @@ type terminalSession struct {
 
 func (h home) terminal(width, rows uint16, args ...string) *terminalSession {
 	h.t.Helper()
+	return h.terminalOf(width, rows, append([]string{"planloop"}, args...)...)
+}
+
+// terminalOf is terminal with another command.
+func (h home) terminalOf(width, rows uint16, command ...string) *terminalSession {
+	h.t.Helper()
 	control, side, err := openTerminals(width, rows)
 	if missing := (*fs.PathError)(nil); errors.As(err, &missing) && missing.Path == "/dev/ptmx" {
 		h.t.Skipf("no pseudo-terminals here: %v", err)
@@ -32,7 +38,7 @@ func (h home) terminal(width, rows uint16, args ...string) *terminalSession {
 	testenv.Check(h.t, err)
 	h.t.Cleanup(func() { control.Close() })
 	defer side.Close()
-	cmd := h.program("sh", leader(append([]string{"planloop"}, args...))...)
+	cmd := h.program("sh", leader(command)...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = side, side, side
 	lineagetest.Apart(cmd)
 	testenv.Check(h.t, cmd.Start())

@@ -38,6 +38,7 @@ type app struct {
 	isParsed   bool              // the command line was understood
 	hostLookup workspace.Lookup  // where the agent is, as its host tells a hook
 	serving    bool              // standard error is a log
+	detached   bool              // it serves the review page without a terminal
 
 	hookSession string // the host's session, as it tells a hook
 	isCleared   bool   // that session continues a conversation that the user has cleared

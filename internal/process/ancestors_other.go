@@ -2,6 +2,8 @@
 
 package process
 
+import "errors"
+
 // processFinder finds nothing: it is not implemented for this system.
 func processFinder() look {
 	return func(int) (Ancestor, int, bool) { return Ancestor{}, 0, false }
@@ -14,4 +16,7 @@ func members(int) []int { return nil }
 func began(int) string { return "" }
 
 // leader is not implemented for this system.
-func leader() int { return -1 }
+func leader(int) int { return -1 }
+
+// peer is not implemented for this system.
+func peer(int) (int, error) { return 0, errors.ErrUnsupported }

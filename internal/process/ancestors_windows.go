@@ -32,7 +32,7 @@ func processFinder() look {
 }
 
 // leader returns -1: consoles have no leaders.
-func leader() int { return -1 }
+func leader(int) int { return -1 }
 
 // started returns when a process began, 0 if it has ended or belongs to another user, as services do: then it is hidden.
 func started(pid int) (at int64, hidden bool) {
@@ -50,3 +50,6 @@ func started(pid int) (at int64, hidden bool) {
 	}
 	return creation.Nanoseconds(), false
 }
+
+// peer is not implemented for this system.
+func peer(int) (int, error) { return 0, errors.ErrUnsupported }

@@ -2,6 +2,8 @@ package process
 
 import (
 	"bytes"
+	"errors"
+	"net"
 	"os"
 	"os/exec"
 	"runtime"
@@ -153,7 +155,28 @@ func (e Variables) First(variables ...string) (name, value string) {
 type look func(pid int) (p Ancestor, parent int, ok bool)
 
 // Ancestors returns this process, its parent, the parent's parent and so on, without process 1.
-func Ancestors() []Ancestor { return chain(os.Getpid(), processFinder()) }
+func Ancestors() []Ancestor { return AncestorsOf(os.Getpid()) }
+
+// AncestorsOf returns a process, its parent and so on, without process 1.
+func AncestorsOf(pid int) []Ancestor { return chain(pid, processFinder()) }
+
+// Peer returns the process that has connected a unix socket. It may have ended since, and its pid be reused.
+func Peer(conn *net.UnixConn) (Ancestor, error) {
+	raw, err := conn.SyscallConn()
+	if err != nil {
+		return Ancestor{}, err
+	}
+	pid, failed := 0, error(nil)
+	err = raw.Control(func(socket uintptr) { pid, failed = peer(int(socket)) })
+	if err := errors.Join(err, failed); err != nil {
+		return Ancestor{}, err
+	}
+	p, _, ok := processFinder()(pid)
+	if !ok || p.Started == 0 {
+		return Ancestor{}, errors.New("the process that asks cannot be found")
+	}
+	return p, nil
+}
 
 const longest = 64
 

@@ -138,7 +138,7 @@ func variablesOf(pid int) Variables {
 // rootSpace is the number of the first pid namespace of a machine.
 const rootSpace = "pid:[4026531836]"
 
-// LineageOf returns the lineage of the process at the beginning of a chain, which is this one.
+// LineageOf returns the lineage of the process at the beginning of a chain. It is empty for one in another pid namespace.
 func LineageOf(chain []Ancestor) Lineage {
 	l := Lineage{Top: -1}
 	own, err := os.Readlink("/proc/self")
@@ -147,13 +147,17 @@ func LineageOf(chain []Ancestor) Lineage {
 		system.Type != unix.PROC_SUPER_MAGIC || len(chain) == 0 {
 		return l // another file system is mounted there, or another namespace's
 	}
-	l.Chain, l.Space = slices.Clone(chain), Space()
+	l.Space = Space()
+	if space, _ := os.Readlink(procFile(chain[0].PID, "ns/pid")); !strings.HasSuffix(l.Space, " "+space) {
+		return l
+	}
+	l.Chain = slices.Clone(chain)
 	l.SeesAll = strings.HasSuffix(l.Space, rootSpace)
-	l.Leader, _ = unix.Getsid(0)
+	l.Leader, _ = unix.Getsid(chain[0].PID)
 	if s, ok := statusOf(chain[len(chain)-1].PID); ok && s.parent <= 1 {
 		l.Top = s.parent
 	}
-	users, _ := os.ReadFile("/proc/self/uid_map")
+	users, _ := os.ReadFile(procFile(chain[0].PID, "uid_map"))
 	fields := strings.Fields(string(users))
 	l.InOwnSpace = !l.SeesAll && len(fields) == 3 && fields[2] == "1" // a user may map only itself
 	for i, p := range chain[1:] {
@@ -198,4 +202,13 @@ func writtenAt(p Ancestor) time.Time {
 		return time.Now()
 	}
 	return time.Unix(info.Ctim.Unix())
+}
+
+// peer returns the process that has connected a socket.
+func peer(socket int) (pid int, err error) {
+	user, err := unix.GetsockoptUcred(socket, unix.SOL_SOCKET, unix.SO_PEERCRED)
+	if err != nil {
+		return 0, err
+	}
+	return int(user.Pid), nil
 }

@@ -58,11 +58,16 @@ func find(pid int) (Ancestor, int, bool) {
 	return p, int(info.Eproc.Ppid), true
 }
 
-// leader returns the leader of this process's session.
-func leader() int {
-	pid, err := unix.Getsid(0)
+// leader returns the leader of a process's session.
+func leader(pid int) int {
+	session, err := unix.Getsid(pid)
 	if err != nil {
 		return -1
 	}
-	return pid
+	return session
+}
+
+// peer returns the process that has connected a socket.
+func peer(socket int) (pid int, err error) {
+	return unix.GetsockoptInt(socket, unix.SOL_LOCAL, unix.LOCAL_PEERPID)
 }

@@ -23,6 +23,7 @@ import (
 
 const (
 	apiPrefix = "/api/"
+	actPath   = apiPrefix + "act"
 	maxBody   = 1 << 20
 	actLasts  = time.Minute // for an act that may outlive its page
 	logLines  = 100         // returned at a time
@@ -49,7 +50,7 @@ func (s *Server) api() map[string]route {
 		"/api/enter":  {method: http.MethodPost, open: true, do: withBody(s.postEnter)},
 		"/api/unlock": {method: http.MethodPost, do: withBody(s.postUnlock)},
 		"/api/code":   {method: http.MethodPost, do: withBody(s.postCode)},
-		"/api/act":    {method: http.MethodPost, do: withBody(s.postAct)},
+		actPath:       {method: http.MethodPost, do: withBody(s.postAct)},
 		"/api/inbox":  {method: http.MethodGet, do: s.getInbox},
 		"/api/view":   {method: http.MethodGet, params: []string{"workspace"}, do: s.withWorkspace(s.getView)},
 		"/api/plan":   {method: http.MethodGet, params: []string{"workspace", "plan"}, do: s.withWorkspace(s.getPlan)},
@@ -223,7 +224,11 @@ func (s *Server) can(c call, workspace *review.Workspace) review.Can {
 	case !c.session.decides:
 		return review.Can{Why: "deciding needs the link that `planloop review` prints in a terminal"}
 	}
-	return review.Can{Decide: true, Code: !s.sessions.unlocked(c.session, c.r, c.r.URL.Path == "/api/act")}
+	lasts := proofLasts
+	if state, err := workspace.Service.State(context.WithoutCancel(c.r.Context())); err != nil || workspace.Service.PersonOnly(state) {
+		lasts = strictProofLasts
+	}
+	return review.Can{Decide: true, Code: !s.sessions.unlocked(c.session, c.r, lasts)}
 }
 
 func (s *Server) postCode(c call, in struct {

@@ -19,7 +19,9 @@ import (
 	"bytes"
 	"compress/gzip"
 	"fmt"
+	"maps"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -104,6 +106,13 @@ func (s *Server) Has(path string) bool {
 // Link returns an address under base, http://127.0.0.1:PORT, that opens a session. It works once, for half a minute,
 // because others may see it later. Browsers do not send the part after #.
 func (s *Server) Link(base string) string { return base + "/#enter=" + s.sessions.newLaunchCode() }
+
+// IsWatched reports whether a browser that came by a link has the page open.
+func (s *Server) IsWatched() bool {
+	s.sessions.mu.Lock()
+	defer s.sessions.mu.Unlock()
+	return slices.ContainsFunc(slices.Collect(maps.Values(s.sessions.sessions)), func(s *session) bool { return s.decides && s.streams > 0 })
+}
 
 // EndSessions ends every session and invalidates unused links.
 func (s *Server) EndSessions() { s.sessions.close() }

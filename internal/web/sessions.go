@@ -108,7 +108,7 @@ func (d *sessionStore) find(r *http.Request) (*session, error) {
 		}
 	}
 	return nil, &refusal{Kind: notEntered, Problem: "this browser is not signed in, or its session has ended",
-		Fix: "press Enter in the terminal that runs `planloop review` for a new link", Field: "/code"}
+		Fix: "for a new link, press Enter in the terminal that runs `planloop review`, or run `planloop review --code`", Field: "/code"}
 }
 
 // dropIdle ends the sessions that were not used for long, even with a page still open.

@@ -436,7 +436,7 @@ func TestCodeOfTheTerminal(t *testing.T) {
 	is("two", approve(b, told.Unlock, told.Unlock), 403)
 	is("the proof", approve(b, told.Unlock), 422) // allowed, and then its input is read
 	f.clock.pass(proofLasts)
-	is("the proof within the hour", approve(b, told.Unlock), 422)
+	is("the proof before it ends", approve(b, told.Unlock), 422)
 	f.clock.pass(proofLasts)
 	if b.unlock = told.Unlock; b.view("w1").Can.Code {
 		t.Error("a page is not told that it may decide")
@@ -444,6 +444,29 @@ func TestCodeOfTheTerminal(t *testing.T) {
 	b.unlock = ""
 	f.clock.pass(time.Second) // since it acted; it has only looked since
 	is("an old proof", approve(b, told.Unlock), 403)
+}
+
+// TestCodeLasts: a typed code counts for eight hours without an act, and for one where only a person's own decision counts.
+func TestCodeLasts(t *testing.T) {
+	f := prepare(t, nil)
+	f.workspaces.sheets["w2"] = open(t, "w2", func(o *verbs.Options) { o.Limits.PersonOnly = true })
+	f.serve()
+	b := f.launch()
+	if code := b.post("/api/code", map[string]any{"workspace": "w2"}); code.status != http.StatusOK {
+		t.Fatalf("a code: %s", code.body)
+	}
+	var told struct{ Unlock string }
+	b.post("/api/unlock", map[string]any{"code": next(t, f.shown)}).into(t, &told)
+	b.unlock = told.Unlock
+	for _, step := range []struct {
+		after        time.Duration
+		code, strict bool // needed again
+	}{{time.Hour, false, false}, {time.Second, false, true}, {7*time.Hour - time.Second, false, true}, {time.Second, true, true}} {
+		f.clock.pass(step.after)
+		if code, strict := b.view("w1").Can.Code, b.view("w2").Can.Code; code != step.code || strict != step.strict {
+			t.Errorf("after another %s a code is needed: %t, under approval: person %t", step.after, code, strict)
+		}
+	}
 }
 
 // atWork is the agents at work, as their hooks attest them.

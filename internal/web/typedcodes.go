@@ -17,8 +17,11 @@ const (
 	codeTries   = 3
 	firstPause  = 30 * time.Second
 	longestWait = time.Hour
-	proofLasts  = time.Hour // since the last act
-	maxProofs   = 8         // of a session: one for each of its pages
+	maxProofs   = 8 // of a session: one for each of its pages
+
+	// How long a typed code counts, since the last act.
+	proofLasts       = 8 * time.Hour
+	strictProofLasts = time.Hour // where only a person's own decision counts
 )
 
 // guesses counts the wrong codes of all sessions since the last right one.
@@ -86,16 +89,17 @@ func (d *sessionStore) unlock(s *session, code string) (proof string, err error)
 	return proof, nil
 }
 
-// unlocked reports whether a request proves that the code was typed. An act extends the proof by an hour; an open page does not.
-func (d *sessionStore) unlocked(s *session, r *http.Request, acts bool) bool {
+// unlocked reports whether a request proves that the code was typed, with its last use not longer ago than lasts. An act is a use; an open
+// page is not.
+func (d *sessionStore) unlocked(s *session, r *http.Request, lasts time.Duration) bool {
 	proof, ok := singleHeader(r, "Planloop-Unlock")
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	used, known := s.proofs[digestOf(proof)]
-	if !ok || !known || d.now().Sub(used) > proofLasts {
+	if !ok || !known || d.now().Sub(used) > lasts {
 		return false
 	}
-	if acts {
+	if r.URL.Path == actPath {
 		s.proofs[digestOf(proof)] = d.now()
 	}
 	return true

@@ -10,6 +10,13 @@ const longestRead = 20_000 // ms
 // launched returns the code in the address bar, if there is one.
 export const launched = () => new URLSearchParams(location.hash.slice(1)).get('enter')
 
+// placeOfLink returns the hash of a link without its launch code: the place that the link opens, if any.
+export function placeOfLink(hash: string): string {
+  const place = new URLSearchParams(hash.slice(1))
+  place.delete('enter')
+  return place.size ? '#' + place.toString() : ''
+}
+
 // enter takes a launch code out of the address bar, before other code can see it, and swaps it for a session. Without a code it opens the
 // page view only, if that is public.
 export async function enter(): Promise<void> {
@@ -18,7 +25,7 @@ export async function enter(): Promise<void> {
     if (!localStorage.getItem(keyName)) await lookOnly()
     return
   }
-  history.replaceState(null, '', location.pathname)
+  history.replaceState(null, '', location.pathname + placeOfLink(location.hash))
   await open({ code })
 }
 

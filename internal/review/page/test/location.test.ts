@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { placeOfLink } from '../src/http'
 import { placeIn, written } from '../src/location'
 
 test('a place is read as it was written', () => {
@@ -10,4 +11,9 @@ test('a place is read as it was written', () => {
 test('what is no place is none', () => {
   for (const hash of ['', '#', '#main', '#enter=abc', '#enter=abc&workspace=w1']) assert.equal(placeIn(hash), undefined)
   assert.deepEqual(placeIn('#workspace=w1&view=elsewhere&step=-1'), { workspace: 'w1', plan: '', pane: 'plan', step: 0 })
+})
+
+test('a link leaves its place behind, but not its code', () => {
+  const hashes = { '#enter=abc': '', '#enter=abc&workspace=shop-1%2Fcalm': '#workspace=shop-1%2Fcalm', '#workspace=w1': '#workspace=w1', '': '' }
+  for (const [link, place] of Object.entries(hashes)) assert.equal(placeOfLink(link), place)
 })

@@ -122,7 +122,7 @@ function ask(how: Asked): void {
 function Lock() {
   const open = !busy.value && source.value?.unlocked()
   if (!open && !view.value?.can.code) return null
-  return <p class="aside-line soft small">{open ? 'Code accepted. This browser can approve in every workspace until it is idle for an hour.' : 'Your first decision needs the code from your terminal: an agent’s shell could also press these buttons.'}</p>
+  return <p class="aside-line soft small">{open ? 'Code accepted. This browser can approve in every workspace until it is idle for 8 hours (1 hour under approval: person).' : 'Your first decision needs the code from your terminal: an agent’s shell could also press these buttons.'}</p>
 }
 
 // ChangedNotice warns before the buttons if the plan changed after it was seen: they wait until the new one was seen.

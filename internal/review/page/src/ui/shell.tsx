@@ -112,7 +112,7 @@ function Notices() {
   return (
     <>
       {connection.value === 'lost' && <p class="notice is-wrong" role="alert"><b>The connection to planloop is lost.</b> This page may be out of date. It reconnects automatically, and your text is kept. If planloop has stopped, run <code>planloop review</code>. Over SSH, check the port forwarding.</p>}
-      {connection.value === 'refused' && <p class="notice is-wrong" role="alert"><b>This browser is not signed in, or its session has ended.</b> Press Enter in the terminal that runs <code>planloop review</code> for a new link. It works once, for 30 seconds.</p>}
+      {connection.value === 'refused' && <p class="notice is-wrong" role="alert"><b>This browser is not signed in, or its session has ended.</b> For a new link, press Enter in the terminal that runs <code>planloop review</code>, or run <code>planloop review --code</code> if it runs in the background. It works once, for 30 seconds.</p>}
       {connection.value === 'token' && <TokenForm />}
       {fault.value && connection.value !== 'refused' && connection.value !== 'token' && (
         <p class="notice is-wrong" role="alert">
