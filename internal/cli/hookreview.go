@@ -84,10 +84,15 @@ func (a *app) submitShownPlan(ctx context.Context, ws *openWorkspace, call hook.
 	return answer
 }
 
-// waitsBeforePrompt reports whether a hook waits for a decision although the host shows its own prompt only later.
+// waitsBeforePrompt reports whether a hook waits for a decision although the host shows its own prompt only later: in Claude Code where
+// only a person's own decision counts, in the other hosts while a page in the background can show the plan.
 func (a *app) waitsBeforePrompt(ctx context.Context, ws *openWorkspace, call hook.Call) bool {
+	if call.Host != hook.Claude {
+		_, err := a.background()
+		return err == nil && !hook.IsHeadless(call.Host, process.Starter(a.ancestors()).Args(), a.getenv)
+	}
 	state, err := ws.verbs.State(ctx)
-	return err == nil && call.Host == hook.Claude && ws.verbs.PersonOnly(state)
+	return err == nil && ws.verbs.PersonOnly(state)
 }
 
 // awaitReview waits for a person's decision about the host's plan. Without one the host's own prompt decides.
