@@ -1,17 +1,18 @@
 // Claude Code in its own plan mode on a terminal, with a scripted model: its plan is reviewed in planloop, and tracked.
 //
-//   node planmode.mjs PROGRAM CLIENTS HOSTS FOLDER
+//   node planmode.mjs PROGRAM CLIENTS HOSTS FOLDER [STORY…]
 import assert from 'node:assert/strict';
-import { readFileSync, readdirSync } from 'node:fs';
+import { readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import { Bench } from './hosts/bench.mjs';
 import * as claude from './hosts/claude.mjs';
+import { write } from './hosts/files.mjs';
 import { Model } from './model.mjs';
 import { Terminal } from './terminal.mjs';
 
-const [program, , packages, folder] = process.argv.slice(2);
+const [program, , packages, folder, ...named] = process.argv.slice(2);
 
 const first = `# Greet by name
 
@@ -165,7 +166,43 @@ const stories = {
   },
 };
 
+// Only a person's own decision counts: Claude Code does not ask, and gets the plan as the person changed it.
+stories['only a person decides'] = async () => {
+  const stage = new Stage('person');
+  await stage.done('init', 'claude', '--yes');
+  write(stage.home, '.config/planloop/config.yaml', 'approval: person\n');
+  const talk = new Talk(stage, show(first), ...planning);
+  await talk.say('Plan the greeting.');
+  await stage.phase('submitted');
+  assert.equal((await stage.person('step', 'edit', '2', '--title', 'Print the greeting twice')).status, 0);
+  await stage.approve();
+  const told = await talk.told(2);
+  assert.match(told, /Edited by [^]*Print the greeting twice/);
+  assert.match(told, /tracks it as 2 steps/);
+  assert.doesNotMatch(talk.terminal.output, /Ready to code\?/);
+};
+
+// Another program's hook answers first: planloop notices, and doctor names it.
+stories['another hook'] = async () => {
+  const stage = new Stage('other');
+  await stage.done('init', 'claude', '--yes');
+  const file = join(stage.home, '.claude', 'settings.json');
+  const settings = JSON.parse(readFileSync(file, 'utf8'));
+  const answer = { hookSpecificOutput: { hookEventName: 'PermissionRequest', decision: { behavior: 'deny', message: 'Another program says no.' } } };
+  const other = join(stage.home, 'other-reviewer');
+  writeFileSync(other, `#!/bin/sh\nwhile [ ! -e '${other}.go' ]; do sleep 0.1; done\necho '${JSON.stringify(answer)}'\n`, { mode: 0o755 });
+  settings.hooks.PermissionRequest.push({ matcher: 'ExitPlanMode', hooks: [{ type: 'command', command: other }] });
+  writeFileSync(file, JSON.stringify(settings));
+  const talk = new Talk(stage, [...show(first), () => claude.says.read(join(stage.workspace, 'kept.txt'))], ...planning);
+  await talk.say('Plan the greeting.');
+  await stage.phase('submitted');
+  writeFileSync(`${other}.go`, '');
+  assert.match(await talk.told(2), /Another program says no/);
+  await stage.phase('inactive');
+};
+
 for (const [name, story] of Object.entries(stories)) {
+  if (named.length > 0 && !named.includes(name)) continue;
   try {
     await story();
   } catch (fault) {

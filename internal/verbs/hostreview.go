@@ -70,9 +70,8 @@ func (r *HostReview) answer(ctx context.Context, state plan.State) (HostAnswer, 
 			return HostAnswer{}, nil
 		}
 		answer := HostAnswer{IsApproved: true, AcceptsEdits: p.Approval.AcceptsEdits}
-		if edits := editsText(p.Approval.Edits); edits != "" {
-			nothing := func(*plan.Step) string { return "" }
-			answer.Edited = p.HostPlan.Text + "\n\n" + edits + " The plan is now:\n\n" + planText(p, nil, nothing, nothing)
+		if edited := editedPlan(p); edited != "" {
+			answer.Edited = p.HostPlan.Text + "\n\n" + edited
 		}
 		return answer, nil
 	case plan.Returned, plan.Rejected:
@@ -80,6 +79,15 @@ func (r *HostReview) answer(ctx context.Context, state plan.State) (HostAnswer, 
 		return HostAnswer{Refusal: said}, err
 	}
 	return HostAnswer{}, nil
+}
+
+// editedPlan returns an approved plan as people edited it before, "" if they did not.
+func editedPlan(p *plan.Plan) string {
+	edits, nothing := editsText(p.Approval.Edits), func(*plan.Step) string { return "" }
+	if edits == "" {
+		return ""
+	}
+	return edits + " The plan is now:\n\n" + planText(p, nil, nothing, nothing)
 }
 
 // decisionWithComments returns the last decision and the open comments, for the agent.
@@ -122,6 +130,9 @@ func (s *Service) HostAnswered(ctx context.Context, c Caller, host, session, tex
 		return "", nil
 	}
 	said, err := s.decisionWithComments(ctx, state)
+	if same == state.Plan.HostPlan.Text { // the host did not take over the edits
+		said += prefixed("\n", editedPlan(state.Plan))
+	}
 	return said + "\nplanloop tracks it as " + steps(state.Plan) + ". " + s.heartbeat(state, c).NextAction, err
 }
 
