@@ -206,8 +206,7 @@ func (p *reviewPage) printWelcome(noOpen bool) error {
 	if p.detached {
 		return p.serveCodes()
 	}
-	_, port, _ := net.SplitHostPort(strings.TrimPrefix(p.address, "http://"))
-	forward := p.forwardCommand(port)
+	forward := p.forwardCommand(p.address)
 	if p.flags.json {
 		answer := reviewJSON{Address: p.address, Decides: p.why == "", WhyNot: p.why, Forward: forward}
 		if p.why != "" || p.outIsTerminal { // otherwise only the terminal may get it
@@ -244,7 +243,7 @@ func (p *reviewPage) printWelcome(noOpen bool) error {
 // openBrowser opens an address in the person's browser, unless they are logged in from another machine or have no desktop.
 func (p *reviewPage) openBrowser(address string) bool {
 	commands := browsers(runtime.GOOS, p.getenv, address)
-	if p.forwardCommand("") != "" || len(commands) == 0 {
+	if p.forwardCommand(address) != "" || len(commands) == 0 {
 		return false
 	}
 	go func() { // ends with the browser, or with the process
@@ -509,8 +508,9 @@ func localAddress(listening net.Addr) string {
 	return ""
 }
 
-// forwardCommand returns the command that makes the page reachable from the own machine of a person who is logged in from another, else "".
-func (a *app) forwardCommand(port string) string {
+// forwardCommand returns the command that makes the page at an address reachable from the own machine of a person who is logged in from
+// another, else "".
+func (a *app) forwardCommand(address string) string {
 	if cmp.Or(a.getenv("SSH_CONNECTION"), a.getenv("SSH_TTY")) == "" {
 		return ""
 	}
@@ -525,5 +525,6 @@ func (a *app) forwardCommand(port string) string {
 	if name := a.login(); name != "" {
 		host = name + "@" + host
 	}
+	_, port, _ := net.SplitHostPort(strings.TrimPrefix(address, "http://"))
 	return fmt.Sprintf("ssh -L %s:127.0.0.1:%s %s%s", port, port, at, safetext.QuoteWord(host))
 }
