@@ -159,15 +159,11 @@ func (a *app) newPage(d *reviewWorkspaces, looking web.ViewAccess, name string) 
 	}
 	options := web.Options{Workspaces: d, Person: a.pageCaller().Actor, Refusal: p.why, ViewAccess: looking, Name: name,
 		Logger: a.logger()}
-	if a.detached {
-		options.ShowCode = func(place review.Place, code string) error {
-			text := time.Now().Format(clock) + "  " + p.codeText(place, code)
-			p.kept.Store(&text)
-			return nil
-		}
+	if a.detached || p.tty != nil {
+		options.ShowCode = p.showCode
 	}
 	if p.tty != nil {
-		options.ShowCode, options.OnReusedLink = p.showCode, func() {
+		options.OnReusedLink = func() {
 			_ = p.printForPerson("A link was used twice, so its session was ended. Press Enter for a new link.")
 		}
 	}
@@ -280,20 +276,23 @@ func (p *reviewPage) printLines(lines ...string) error {
 	return p.print(terminal.Joined(lines))
 }
 
+// showCode writes a code to the terminal, or keeps it for one that asks.
 func (p *reviewPage) showCode(place review.Place, code string) error {
-	return p.printForPerson(p.codeText(place, code))
-}
-
-func (p *reviewPage) codeText(place review.Place, code string) string {
 	about := place.Name
 	if shown, err := p.workspaces.Open(context.Background(), place.ID); err == nil {
 		if state, err := shown.Service.State(context.Background()); err == nil && state.Draft != nil {
 			about += ", where plan " + history.ShortDigest(plan.Digest(state.Draft)) + " waits"
 		}
 	}
-	return strings.TrimSpace(fmt.Sprintf("The code for the page that shows %s is %s. The page can then approve in every workspace "+
+	text := strings.TrimSpace(fmt.Sprintf("The code for the page that shows %s is %s. The page can then approve in every workspace "+
 		"until it is idle for 8 hours (1 hour under approval: person). If you did not ask for the code, do nothing. %s",
 		safetext.EscapeLine(about), code, p.sharedTerminal()))
+	if p.detached {
+		text = time.Now().Format(clock) + "  " + text
+		p.kept.Store(&text)
+		return nil
+	}
+	return p.printForPerson(text)
 }
 
 func (p *reviewPage) printForPerson(text string) error {
