@@ -159,15 +159,11 @@ func (a *app) newPage(d *reviewWorkspaces, looking web.ViewAccess, name string) 
 	}
 	options := web.Options{Workspaces: d, Person: a.pageCaller().Actor, Refusal: p.why, ViewAccess: looking, Name: name,
 		Logger: a.logger()}
-	if a.detached {
-		options.ShowCode = func(place review.Place, code string) error {
-			text := time.Now().Format(clock) + "  " + p.codeText(place, code)
-			p.kept.Store(&text)
-			return nil
-		}
+	if a.detached || p.tty != nil {
+		options.ShowCode = p.showCode
 	}
 	if p.tty != nil {
-		options.ShowCode, options.OnReusedLink = p.showCode, func() {
+		options.OnReusedLink = func() {
 			_ = p.printForPerson("A link was used twice, so its session was ended. Press Enter for a new link.")
 		}
 	}
@@ -206,8 +202,7 @@ func (p *reviewPage) printWelcome(noOpen bool) error {
 	if p.detached {
 		return p.serveCodes()
 	}
-	_, port, _ := net.SplitHostPort(strings.TrimPrefix(p.address, "http://"))
-	forward := p.forwardCommand(port)
+	forward := p.forwardCommand(p.address)
 	if p.flags.json {
 		answer := reviewJSON{Address: p.address, Decides: p.why == "", WhyNot: p.why, Forward: forward}
 		if p.why != "" || p.outIsTerminal { // otherwise only the terminal may get it
@@ -244,7 +239,7 @@ func (p *reviewPage) printWelcome(noOpen bool) error {
 // openBrowser opens an address in the person's browser, unless they are logged in from another machine or have no desktop.
 func (p *reviewPage) openBrowser(address string) bool {
 	commands := browsers(runtime.GOOS, p.getenv, address)
-	if p.forwardCommand("") != "" || len(commands) == 0 {
+	if p.forwardCommand(address) != "" || len(commands) == 0 {
 		return false
 	}
 	go func() { // ends with the browser, or with the process
@@ -281,20 +276,23 @@ func (p *reviewPage) printLines(lines ...string) error {
 	return p.print(terminal.Joined(lines))
 }
 
+// showCode writes a code to the terminal, or keeps it for one that asks.
 func (p *reviewPage) showCode(place review.Place, code string) error {
-	return p.printForPerson(p.codeText(place, code))
-}
-
-func (p *reviewPage) codeText(place review.Place, code string) string {
 	about := place.Name
 	if shown, err := p.workspaces.Open(context.Background(), place.ID); err == nil {
 		if state, err := shown.Service.State(context.Background()); err == nil && state.Draft != nil {
 			about += ", where plan " + history.ShortDigest(plan.Digest(state.Draft)) + " waits"
 		}
 	}
-	return strings.TrimSpace(fmt.Sprintf("The code for the page that shows %s is %s. The page can then approve in every workspace "+
+	text := strings.TrimSpace(fmt.Sprintf("The code for the page that shows %s is %s. The page can then approve in every workspace "+
 		"until it is idle for 8 hours (1 hour under approval: person). If you did not ask for the code, do nothing. %s",
 		safetext.EscapeLine(about), code, p.sharedTerminal()))
+	if p.detached {
+		text = time.Now().Format(clock) + "  " + text
+		p.kept.Store(&text)
+		return nil
+	}
+	return p.printForPerson(text)
 }
 
 func (p *reviewPage) printForPerson(text string) error {
@@ -509,8 +507,9 @@ func localAddress(listening net.Addr) string {
 	return ""
 }
 
-// forwardCommand returns the command that makes the page reachable from the own machine of a person who is logged in from another, else "".
-func (a *app) forwardCommand(port string) string {
+// forwardCommand returns the command that makes the page at an address reachable from the own machine of a person who is logged in from
+// another, else "".
+func (a *app) forwardCommand(address string) string {
 	if cmp.Or(a.getenv("SSH_CONNECTION"), a.getenv("SSH_TTY")) == "" {
 		return ""
 	}
@@ -525,5 +524,6 @@ func (a *app) forwardCommand(port string) string {
 	if name := a.login(); name != "" {
 		host = name + "@" + host
 	}
+	_, port, _ := net.SplitHostPort(strings.TrimPrefix(address, "http://"))
 	return fmt.Sprintf("ssh -L %s:127.0.0.1:%s %s%s", port, port, at, safetext.QuoteWord(host))
 }

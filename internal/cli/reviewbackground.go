@@ -67,7 +67,7 @@ func (a *app) startBackground(port int) error {
 			return err
 		}
 	}
-	forward := a.forwardCommand(b.Address[strings.LastIndexByte(b.Address, ':')+1:])
+	forward := a.forwardCommand(b.Address)
 	if a.flags.json {
 		return a.printJSON(reviewJSON{Address: b.Address, Decides: true, Forward: forward, Process: b.Process.PID})
 	}
@@ -94,7 +94,8 @@ func (a *app) runDetached(port int) error {
 		return err
 	}
 	defer reads.Close()
-	cmd := exec.Command(program, "review", "--detached", "--port", strconv.Itoa(port), "--workspace", a.flags.workspace, "--track", a.flags.track)
+	cmd := exec.Command(program, "review", "--detached", "--port", strconv.Itoa(port), "--workspace", a.flags.workspace,
+		"--track", a.flags.track)
 	cmd.Args[0], cmd.ExtraFiles = os.Args[0], []*os.File{reports}
 	process.Detach(cmd)
 	if err := errors.Join(cmd.Start(), reports.Close()); err != nil {
@@ -195,9 +196,9 @@ func receive(conn net.Conn) (m pageMessage, err error) {
 // and ended may belong to another one by now. A process that is found before the socket exists, connects it, and is found again, is the
 // one that asks.
 func (p *reviewPage) serveAsker(conn *net.UnixConn, home string) error {
-	asker, err := process.Peer(conn)
-	if err != nil {
-		return fmt.Errorf("planloop cannot tell which program asks: %w; run `planloop review` in a terminal", err)
+	asker, known := process.Peer(conn)
+	if !known {
+		return errors.New("planloop cannot tell which program asks; run `planloop review` in a terminal")
 	}
 	second, err := listenPrivately(home)
 	if err != nil {
@@ -215,7 +216,7 @@ func (p *reviewPage) serveAsker(conn *net.UnixConn, home string) error {
 	if err == nil {
 		err = p.checkAsker(asker, asked.Shared)
 	}
-	if connected, failed := process.Peer(again); failed != nil || !connected.Is(asker) {
+	if connected, known := process.Peer(again); !known || !connected.Is(asker) {
 		err = errors.New("the program that asks is not the one that began to")
 	}
 	if err != nil {

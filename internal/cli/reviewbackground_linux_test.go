@@ -83,8 +83,15 @@ func TestReviewInTheBackground(t *testing.T) {
 	}
 	says(t, h.run("log", "--audit"), "approved by alice (person)")
 
+	testenv.Check(t, syscall.Kill(first.Process.PID, syscall.SIGKILL))
+	for first.Process.Runs() { // the signal may arrive later
+	}
+	again := h.inBackground()
+	if again == first {
+		t.Errorf("a killed page is taken for one that runs: %+v", again)
+	}
 	says(t, h.run("review", "--stop"), "The review page stops")
-	for first.Process.Runs() { // it answers what it has begun
+	for again.Process.Runs() { // it answers what it has begun
 	}
 	says(t, h.pageCode(2), "no review page runs in the background")
 	if left, _ := filepath.Glob(filepath.Join(h.stateHome(), "review*")); len(left) > 0 {
@@ -112,6 +119,9 @@ func TestReviewCodeForAgents(t *testing.T) {
 	if out, err := exec.Command("sh", "-c", `cp "$(command -v timeout)" "$0" && "$0" 9 true`, claude).CombinedOutput(); err != nil {
 		t.Skipf("no program can stand for an agent's: %v\n%s", err, out)
 	}
+	shared := h
+	shared.env = append(slices.Clone(h.env), "TMUX=/tmp/tmux-1000/default,1,0") // unlike where the page was started
+	says(t, shared.pageCode(2), "other programs can read this terminal (TMUX is set), unlike the one that the page was started in")
 	h.env = append(h.env, "SOCKET="+b.Socket, "AGENT="+claude)
 	ask := func(line string) string {
 		t.Helper()
@@ -129,7 +139,11 @@ func TestReviewCodeForAgents(t *testing.T) {
 		"detached, below an orphan":    `(setsid -f sh -c 'askpage "$SOCKET"; true' | cat); true`,
 		"the command below an agent":   `"$AGENT" 60 planloop review --code; true`,
 		"the command without a parent": `(setsid -f planloop review --code 2>&1 | cat); true`,
+		"in a terminal of its own":     `(setsid -f script -qc 'askpage "$SOCKET"' /dev/null </dev/null | cat); true`,
 	} {
+		if _, err := exec.LookPath("script"); err != nil && strings.Contains(line, "script ") {
+			continue
+		}
 		if shown := ask(line); strings.Contains(shown, "http") || !strings.Contains(shown, "needs a person, and ") {
 			t.Errorf("%s:\n%s", name, shown)
 		}

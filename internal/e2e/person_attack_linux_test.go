@@ -108,6 +108,8 @@ func waysToDecide() []wayToDecide {
 
 		{name: "a check's command", line: `env -u CLAUDECODE "$PLANLOOP" check --id x -- $RUN ` + approve + `; true`},
 		{name: "a page", line: `env -u CLAUDECODE $RUN timeout -s INT 2 "$PLANLOOP" review --no-open`},
+		{name: "a page in the background", line: `env -u CLAUDECODE $RUN "$PLANLOOP" review --background`},
+		{name: "a page in the background, detached", line: orphan + `$RUN "$PLANLOOP" review --background`},
 		{name: "a page over HTTP", line: `env -u CLAUDECODE $RUN timeout -s INT 2 "$PLANLOOP" serve --http 127.0.0.1:0`},
 		{name: "a server's dialogue", byServer: true, line: `env -u CLAUDECODE ` + serve},
 		{name: "a server's dialogue, without any variable", byServer: true,

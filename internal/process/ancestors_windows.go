@@ -52,4 +52,4 @@ func started(pid int) (at int64, hidden bool) {
 }
 
 // peer is not implemented for this system.
-func peer(int) (int, error) { return 0, errors.ErrUnsupported }
+func peer(int) int { return 0 }

@@ -2,7 +2,6 @@ package process
 
 import (
 	"bytes"
-	"errors"
 	"net"
 	"os"
 	"os/exec"
@@ -160,22 +159,17 @@ func Ancestors() []Ancestor { return AncestorsOf(os.Getpid()) }
 // AncestorsOf returns a process, its parent and so on, without process 1.
 func AncestorsOf(pid int) []Ancestor { return chain(pid, processFinder()) }
 
-// Peer returns the process that has connected a unix socket. It may have ended since, and its pid be reused.
-func Peer(conn *net.UnixConn) (Ancestor, error) {
+// Peer returns the process that has connected a unix socket, if the system reveals it and it runs. Its pid may have been reused since.
+func Peer(conn *net.UnixConn) (p Ancestor, ok bool) {
+	pid := 0
 	raw, err := conn.SyscallConn()
-	if err != nil {
-		return Ancestor{}, err
+	if err == nil {
+		err = raw.Control(func(socket uintptr) { pid = peer(int(socket)) })
 	}
-	pid, failed := 0, error(nil)
-	err = raw.Control(func(socket uintptr) { pid, failed = peer(int(socket)) })
-	if err := errors.Join(err, failed); err != nil {
-		return Ancestor{}, err
+	if err == nil && pid > 0 {
+		p, _, ok = processFinder()(pid)
 	}
-	p, _, ok := processFinder()(pid)
-	if !ok || p.Started == 0 {
-		return Ancestor{}, errors.New("the process that asks cannot be found")
-	}
-	return p, nil
+	return p, ok
 }
 
 const longest = 64

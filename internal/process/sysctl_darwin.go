@@ -67,7 +67,8 @@ func leader(pid int) int {
 	return session
 }
 
-// peer returns the process that has connected a socket.
-func peer(socket int) (pid int, err error) {
-	return unix.GetsockoptInt(socket, unix.SOL_LOCAL, unix.LOCAL_PEERPID)
+// peer returns the process that has connected a socket, 0 if unknown.
+func peer(socket int) int {
+	pid, _ := unix.GetsockoptInt(socket, unix.SOL_LOCAL, unix.LOCAL_PEERPID)
+	return pid
 }

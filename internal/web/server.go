@@ -19,9 +19,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"fmt"
-	"maps"
 	"net/http"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -111,7 +109,12 @@ func (s *Server) Link(base string) string { return base + "/#enter=" + s.session
 func (s *Server) IsWatched() bool {
 	s.sessions.mu.Lock()
 	defer s.sessions.mu.Unlock()
-	return slices.ContainsFunc(slices.Collect(maps.Values(s.sessions.sessions)), func(s *session) bool { return s.decides && s.streams > 0 })
+	for _, session := range s.sessions.sessions {
+		if session.decides && session.streams > 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // EndSessions ends every session and invalidates unused links.
