@@ -66,7 +66,8 @@ func (a LeaveHostReview) decide(s State, f Facts) ([]Event, error) {
 	if s.OpenHostReview(a.Host, a.Session) == nil {
 		return nil, nil
 	}
-	return []Event{HostReviewLeft{Plan: s.Draft.ID, Title: s.Draft.HostPlan.Title, By: f.Actor.Name, Change: s.HasProposal(), At: f.Now}}, nil
+	p := s.Draft
+	return []Event{HostReviewLeft{Plan: p.ID, Title: p.HostPlan.Title, By: f.Actor.Name, Change: s.HasProposal(), At: f.Now}}, nil
 }
 
 // HostReviewLeft drops a host's plan that its user answered there. Planning mode ends if the plan began it; else it continues.

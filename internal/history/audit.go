@@ -92,9 +92,7 @@ func (w *auditedPlans) entry(e plan.Event) (Decision, bool) {
 		what := fmt.Sprintf("approved plan %s (%d of %s unfinished)", event, head.Unfinished, plan.Pluralize(head.Steps, "step"))
 		return Decision{Event: event, PlanID: head.ID, what: what}, head.WasInForce() && head.Reason != "replanned" && head.Unfinished > 0
 	case plan.StepMarked:
-		if w.skipped = append(w.skipped, e.Step); e.Status != plan.Skipped && e.Status != plan.Cancelled {
-			w.skipped = nil
-		}
+		w.skipped = w.skippedAfter(e)
 	case plan.PlanSetUp:
 		w.isApproved = false
 	case plan.PlanCompleted, plan.PlanAbandoned:
@@ -105,8 +103,7 @@ func (w *auditedPlans) entry(e plan.Event) (Decision, bool) {
 	case plan.PlanApproved:
 		w.isApproved, w.skipped = true, nil
 		w.approved, w.waiting = auditedPlan{w.waiting.id, ShortDigest(e.Approval.Digest)}, auditedPlan{}
-		way := plan.Way(e.Approval.Way)
-		return w.approved.about(Decision{Event: "approved", what: "approved", Way: way, Text: e.Approval.Comment}), true
+		return w.approved.about(Decision{Event: "approved", what: "approved", Way: wayOf(e), Text: e.Approval.Comment}), true
 	case plan.PlanRejected:
 		return w.drops(Decision{Event: "rejected", what: "rejected", Way: e.Way, Text: e.Reason}), true
 	case plan.PlanReturned:
@@ -161,6 +158,14 @@ func expiryOf(e plan.ModeExpired) Decision {
 func (p auditedPlan) about(entry Decision) Decision {
 	entry.PlanID, entry.Digest = p.id, p.digest
 	return entry
+}
+
+// skippedAfter returns the steps that were skipped last, in a row.
+func (w *auditedPlans) skippedAfter(e plan.StepMarked) []plan.StepID {
+	if e.Status == plan.Skipped || e.Status == plan.Cancelled {
+		return append(w.skipped, e.Step)
+	}
+	return nil
 }
 
 // drops returns an entry about the waiting plan, which no longer waits.

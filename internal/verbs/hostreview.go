@@ -14,9 +14,18 @@ type HostReview struct {
 	since   plan.Revision
 }
 
-// SubmitHostPlan submits a plan of a host's own plan mode for a person's decision. The gates refuse it only where they apply to all plans.
+// SubmitHostPlan submits a plan of a host's own plan mode for a person's decision, or returns the review of the same plan that waits: a
+// host may have several of planloop's hooks. The gates refuse it only where they apply to all plans.
 func (s *Service) SubmitHostPlan(ctx context.Context, c Caller, a plan.SubmitPlan) (*HostReview, error) {
 	return besideOthers(ctx, s, c, aProposal, a.Objective, func(s *Service, c Caller) (*HostReview, error) {
+		state, err := s.State(ctx)
+		if err != nil {
+			return nil, err
+		}
+		from := a.HostPlan
+		if open := state.OpenHostReview(from.Host, from.Session); open != nil && state.Draft.HostPlan.Text == from.Text {
+			return &HostReview{s, open.ID, state.Revision}, nil
+		}
 		if err := s.checkIfStrict(ctx, c, plan.State{}, a.Steps, "/steps", nil, ""); err != nil {
 			return nil, err
 		}
