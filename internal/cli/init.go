@@ -74,10 +74,32 @@ func (a *app) connect(ctx context.Context, o initOptions, names []string) error 
 	if agreed, err := a.confirmInit(ctx, machine, o, chosen); err != nil || !agreed {
 		return err
 	}
+	isChanged := slices.ContainsFunc(chosen, hosts.Host.HasChanges)
 	for i, host := range chosen {
 		chosen[i] = write(machine, host, o.Request)
 	}
-	return a.printInit(machine, o, chosen)
+	if err := a.printInit(machine, o, chosen); err != nil || !isChanged {
+		return err
+	}
+	return a.offerPage(ctx, o)
+}
+
+// offerPage offers a person with a desktop the review page in the background, which opens the browser when a plan waits.
+func (a *app) offerPage(ctx context.Context, o initOptions) error {
+	_, none := a.background()
+	if o.Remove || !a.mayAsk(o) || none == nil || len(browsers(runtime.GOOS, a.getenv, "")) == 0 {
+		return nil
+	}
+	yes, err := a.isYes(ctx, a.out, "\nStart the review page in the background? It opens your browser when a plan waits.")
+	if err != nil || !yes {
+		return err
+	}
+	return a.startBackground(0)
+}
+
+// mayAsk reports whether a person at a terminal can be asked for consent.
+func (a *app) mayAsk(o initOptions) bool {
+	return !o.yes && !a.flags.json && a.outIsTerminal && a.whyNoPerson() == ""
 }
 
 func (a *app) homeMachine() (hosts.Machine, error) {
@@ -183,8 +205,7 @@ func (a *app) refuseInit(ctx context.Context, o initOptions, chosen []hosts.Host
 
 // confirmInit asks a person at a terminal for consent. Elsewhere it assumes consent.
 func (a *app) confirmInit(ctx context.Context, m hosts.Machine, o initOptions, chosen []hosts.Host) (bool, error) {
-	changes := slices.ContainsFunc(chosen, hosts.Host.HasChanges)
-	if o.yes || !changes || a.flags.json || !a.outIsTerminal || a.whyNoPerson() != "" {
+	if !slices.ContainsFunc(chosen, hosts.Host.HasChanges) || !a.mayAsk(o) {
 		return true, nil
 	}
 	o.dry = true
