@@ -45,7 +45,7 @@ func HostText(text string) (string, error) {
 	return Text{Field: "/text", Max: MaxLongText, Multiline: true}.Required(text)
 }
 
-// OpenHostReview returns the request for the plan that a host's session shows its user; nil if none waits.
+// OpenHostReview returns the request for the plan that a host's session shows its user; nil if no plan waits.
 func (s State) OpenHostReview(host, session string) *Request {
 	if s.Draft == nil || !s.Draft.HostPlan.IsOf(host, session) {
 		return nil

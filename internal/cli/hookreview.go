@@ -26,8 +26,9 @@ func (a *app) hostAgent(ws *openWorkspace, call hook.Call) verbs.Caller {
 }
 
 // followHostReview handles an event after the host showed its user a plan. The tool's own answer approves the plan; any other event of the
-// session's agent means that the user answered otherwise. It returns what the agent should know of an approval.
-func (a *app) followHostReview(ctx context.Context, ws *openWorkspace, call hook.Call) (said string) {
+// session's agent means that the user answered otherwise. It returns the note for the
+// agent after an approval.
+func (a *app) followHostReview(ctx context.Context, ws *openWorkspace, call hook.Call) (note string) {
 	isMarked := call.Subagent == "" && call.Moment != hook.AskUser && ws.presence.HasHostReview(a.ancestors, call.Session)
 	if isMarked {
 		ws.presence.EndHostReview(a.ancestors, call.Session)
@@ -35,15 +36,15 @@ func (a *app) followHostReview(ctx context.Context, ws *openWorkspace, call hook
 	var err error
 	caller, host := a.hostAgent(ws, call), string(call.Host)
 	if call.Moment == hook.AfterTool && call.IsPlanShown() && call.Subagent == "" && isStartedByHost(call, a.ancestors()) {
-		said, err = ws.verbs.HostAnswered(ctx, caller, host, call.Session, call.PlanText(nil))
+		note, err = ws.verbs.HostAnswered(ctx, caller, host, call.Session, call.PlanText(nil))
 	}
-	if isMarked && said == "" && err == nil && call.Moment != hook.SessionStart {
+	if isMarked && note == "" && err == nil && call.Moment != hook.SessionStart {
 		err = ws.verbs.LeaveHostReview(ctx, caller, plan.LeaveHostReview{Host: host, Session: call.Session})
 	}
 	if err != nil {
 		a.logger().Debug("the answer to a host's plan was not recorded", "host", call.Host, "error", err)
 	}
-	return said
+	return note
 }
 
 // isStartedByHost reports whether the host itself started this hook: at most one shell is between them, which runs only the hook's command.
@@ -62,9 +63,8 @@ func isStartedByHost(call hook.Call, chain []process.Ancestor) bool {
 	return false
 }
 
-// submitShownPlan submits the plan that the host is about to show its user with a call. It returns nil if there is none, or if planloop is
-// not to wait for a decision about it. In the hosts that show their own prompt only after the hook, planloop waits only where a person
-// can decide.
+// submitShownPlan submits the plan that the host is about to show its user. The answer has a review to wait for, unless the call shows no
+// plan, or the hook must not wait.
 func (a *app) submitShownPlan(ctx context.Context, ws *openWorkspace, call hook.Call) (answer hookAnswer) {
 	shown := call.ReviewedPlan(func(file string) string { return a.readHostFile(call.Host, file) })
 	if shown == nil || call.Moment != hook.AskUser && !a.waitsBeforePrompt(ctx, ws, call) {
@@ -152,6 +152,6 @@ func (a *app) readHostFile(host hook.Host, path string) string {
 	if info, err := file.Stat(); err != nil || !info.Mode().IsRegular() {
 		return ""
 	}
-	text, _ := io.ReadAll(io.LimitReader(file, maxHostFile)) // what was read so far
+	text, _ := io.ReadAll(io.LimitReader(file, maxHostFile)) // a part is not a plan, and is refused
 	return string(text)
 }

@@ -84,8 +84,8 @@ func (r *HostReview) answer(ctx context.Context, state plan.State) (HostAnswer, 
 		}
 		return answer, nil
 	case plan.Returned, plan.Rejected:
-		said, err := r.service.decisionWithComments(ctx, state)
-		return HostAnswer{Refusal: said}, err
+		note, err := r.service.decisionWithComments(ctx, state)
+		return HostAnswer{Refusal: note}, err
 	}
 	return HostAnswer{}, nil
 }
@@ -112,9 +112,9 @@ func (s *Service) decisionWithComments(ctx context.Context, state plan.State) (s
 	return strings.Join(lines, "\n"), nil
 }
 
-// HostAnswered records that the user of a host's session accepted a plan there, and returns what the agent should know: the decision with
-// comments, and its next action. text is the accepted plan. Only the plan that waits for this session is approved by it, if planloop
-// accepts the host's word; and any other answer there closes the review.
+// HostAnswered approves the plan of a host's session that waits here, since its user accepted text there, unless the text differs or only a
+// person's own decision counts. It returns a note for the agent: the decision with comments and its next action; "" if no plan of the
+// session is in force or waits.
 func (s *Service) HostAnswered(ctx context.Context, c Caller, host, session, text string) (string, error) {
 	state, err := s.State(ctx)
 	if err != nil {
@@ -138,11 +138,11 @@ func (s *Service) HostAnswered(ctx context.Context, c Caller, host, session, tex
 	if p := state.Plan; p == nil || p.Approval == nil || !p.HostPlan.IsOf(host, session) || state.PhaseNow() != plan.PhaseExecuting {
 		return "", nil
 	}
-	said, err := s.decisionWithComments(ctx, state)
+	note, err := s.decisionWithComments(ctx, state)
 	if same == state.Plan.HostPlan.Text { // the host did not take over the edits
-		said += prefixed("\n", editedPlan(state.Plan))
+		note += prefixed("\n", editedPlan(state.Plan))
 	}
-	return said + "\nplanloop tracks it as " + steps(state.Plan) + ". " + s.heartbeat(state, c).NextAction, err
+	return note + "\nplanloop tracks it as " + steps(state.Plan) + ". " + s.heartbeat(state, c).NextAction, err
 }
 
 // LeaveHostReview closes the review of a plan of a host's session, if one is open: its user answered in the host.

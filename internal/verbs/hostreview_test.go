@@ -82,9 +82,9 @@ func TestAnAnswerInTheHostCounts(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := verbs.New(session.New(store.NewMemory(), session.Options{Now: time.Now, Limits: c.limits}), verbs.Options{Limits: c.limits})
 			must[*verbs.HostReview](t)(s.SubmitHostPlan(t.Context(), ann, hostPlan(hostText)))
-			said := must[string](t)(s.HostAnswered(t.Context(), ann, "claude", c.session, c.text))
-			if !strings.Contains(said, c.want) || (said == "") != (c.want == "") {
-				t.Errorf("the agent reads %q, not %q", said, c.want)
+			note := must[string](t)(s.HostAnswered(t.Context(), ann, "claude", c.session, c.text))
+			if !strings.Contains(note, c.want) || (note == "") != (c.want == "") {
+				t.Errorf("the agent reads %q, not %q", note, c.want)
 			}
 			state := must[plan.State](t)(s.State(t.Context()))
 			if isApproved := name == "the same plan"; isApproved != (state.PhaseNow() == plan.PhaseExecuting) {
@@ -118,8 +118,8 @@ func TestEditsReachTheHost(t *testing.T) {
 		!strings.Contains(got.Edited, "Edited by pat: ") || !strings.Contains(got.Edited, "S002 Push the tag") {
 		t.Errorf("%+v", got)
 	}
-	said := must[string](t)(s.HostAnswered(t.Context(), ann, "claude", "s", hostText))
-	if !strings.Contains(said, "Push the tag") {
-		t.Error(said)
+	note := must[string](t)(s.HostAnswered(t.Context(), ann, "claude", "s", hostText))
+	if !strings.Contains(note, "Push the tag") {
+		t.Error(note)
 	}
 }
