@@ -26,16 +26,19 @@ func (a *app) hostAgent(ws *openWorkspace, call hook.Call) verbs.Caller {
 }
 
 // followHostReview handles an event after the host showed its user a plan. The tool's own answer approves the plan; any other event of the
-// session's agent means that the user answered otherwise. It returns the note for the
-// agent after an approval.
+// session's agent means that the user answered otherwise. It returns the note for the agent after an approval.
 func (a *app) followHostReview(ctx context.Context, ws *openWorkspace, call hook.Call) (note string) {
 	isMarked := call.Subagent == "" && call.Moment != hook.AskUser && ws.presence.HasHostReview(a.ancestors, call.Session)
 	if isMarked {
 		ws.presence.EndHostReview(a.ancestors, call.Session)
 	}
+	isAnswer := call.Moment == hook.AfterTool && call.IsPlanShown() && call.Subagent == "" && isStartedByHost(call, a.ancestors())
+	if !isMarked && !isAnswer {
+		return ""
+	}
 	var err error
 	caller, host := a.hostAgent(ws, call), string(call.Host)
-	if call.Moment == hook.AfterTool && call.IsPlanShown() && call.Subagent == "" && isStartedByHost(call, a.ancestors()) {
+	if isAnswer {
 		note, err = ws.verbs.HostAnswered(ctx, caller, host, call.Session, call.PlanText(nil))
 	}
 	if isMarked && note == "" && err == nil && call.Moment != hook.SessionStart {
