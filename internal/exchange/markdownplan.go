@@ -399,6 +399,15 @@ func (r *planReader) willRun(head int) string {
 
 // rest returns the text outside of the steps, "" if only a heading is left.
 func (r *planReader) rest() string {
+	for _, s := range slices.Backward(r.sections) { // a heading whose text became steps says nothing more
+		isUsed, isEmpty := false, true
+		for i := s.body; i < s.end; i++ {
+			isUsed, isEmpty = isUsed || r.taken[i], isEmpty && (r.taken[i] || r.hidden[i] || strings.TrimSpace(r.lines[i]) == "")
+		}
+		for i := s.at; i < s.end && isUsed && isEmpty; i++ {
+			r.taken[i] = true
+		}
+	}
 	rest := textBlock{}
 	for i, line := range r.lines {
 		if !r.taken[i] && !r.hidden[i] {

@@ -135,7 +135,11 @@ func localTime(t time.Time) string { return t.Local().Format("2006-01-02 15:04")
 // reviewText returns a plan for a person's decision: everything the digest covers, unshortened. With a former draft,
 // the differences come first. ofTool adds text about a step's tool, said adds text below a step.
 func reviewText(p, former *plan.Plan, ofTool, said func(*plan.Step) string) string {
-	text := planText(p, former, ofTool, said)
+	shown := *p
+	if p.HostPlan != nil { // its whole text comes first
+		shown.ContextNotes = ""
+	}
+	text := planText(&shown, former, ofTool, said)
 	if former == nil {
 		return text
 	}
