@@ -129,12 +129,12 @@ func (a DecideDraft) decideOutcome(s State, draft *Plan, open []string, f Facts)
 		return a.approve(s, open, f)
 	case a.Outcome == Rejected:
 		return []Event{PlanRejected{Plan: draft.ID, Reason: a.Comment, By: f.Actor.Name, Way: f.Actor.Way(), At: f.Now,
-			Change: s.isRevision() || s.HasProposal()}}, nil
+			Change: s.changesApproved()}}, nil
 	case a.Comment == "" && f.Actor.Way() != WayClient: // a client's form cannot be shown again
 		return nil, Refuse(InvalidInput, "/comment", "is blank", "describe the changes you want")
 	}
 	return []Event{PlanReturned{Plan: draft.ID, Comment: a.Comment, By: f.Actor.Name, Way: f.Actor.Way(), At: f.Now,
-		Change:      s.isRevision() || s.HasProposal(),
+		Change:      s.changesApproved(),
 		IdleTimeout: Limit(f.Limits.GatheringTimeout), ApprovalTimeout: Limit(f.Limits.ApprovalTimeout),
 		PersonOnly: f.Limits.PersonOnly}}, nil
 }
@@ -328,7 +328,7 @@ func (e PlanRejected) apply(s State) State {
 	d := Decision{Outcome: Rejected, By: e.By, Way: e.Way, Comment: e.Reason, Change: s.isRevision(), At: e.At,
 		Draft: !s.PhaseNow().IsRestricted()}
 	if s.HasProposal() {
-		d.Change, d.Draft = true, false
+		d.Change, d.Draft = s.changesApproved(), false
 		return s.withoutProposal(d)
 	}
 	s, phase := s.withoutDraft()
@@ -351,7 +351,7 @@ type PlanReturned struct {
 
 func (e PlanReturned) apply(s State) State {
 	if request := s.ModeNow().Request; s.HasProposal() {
-		d := Decision{Outcome: Returned, By: e.By, Way: e.Way, Comment: e.Comment, Change: true, Edits: s.Draft.Edits,
+		d := Decision{Outcome: Returned, By: e.By, Way: e.Way, Comment: e.Comment, Change: s.changesApproved(), Edits: s.Draft.Edits,
 			Findings: s.ModeNow().DraftFindings(), At: e.At}
 		return s.withDecision(s.Phase, d).withMode(s.Phase, func(m *Mode) { m.Returned = request })
 	}

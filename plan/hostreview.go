@@ -67,21 +67,21 @@ func (a LeaveHostReview) decide(s State, f Facts) ([]Event, error) {
 		return nil, nil
 	}
 	p := s.Draft
-	return []Event{HostReviewLeft{Plan: p.ID, Title: p.HostPlan.Title, By: f.Actor.Name, Change: s.HasProposal(), At: f.Now}}, nil
+	return []Event{HostReviewLeft{Plan: p.ID, Title: p.HostPlan.Title, By: f.Actor.Name, Change: s.changesApproved(), At: f.Now}}, nil
 }
 
-// HostReviewLeft drops a host's plan that its user answered there. Planning mode ends if the plan began it; else it continues.
+// HostReviewLeft drops a host's plan that its user answered there. Planning mode ends if that plan began it, else it continues.
 type HostReviewLeft struct {
 	Plan   string    `json:"plan_id"`
 	Title  string    `json:"title"` // of the host
 	By     string    `json:"by"`
-	Change bool      `json:"change,omitempty"` // approved work continued beside it
+	Change bool      `json:"change,omitempty"` // it was a change to the approved plan
 	At     time.Time `json:"at"`
 }
 
 func (e HostReviewLeft) apply(s State) State {
 	d := Decision{Outcome: AnsweredThere, By: e.By, Comment: e.Title, Change: e.Change, At: e.At}
-	if e.Change {
+	if s.HasProposal() {
 		return s.withoutProposal(d)
 	}
 	phase, byHost := PhaseGathering, s.ModeNow().ByHost

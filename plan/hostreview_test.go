@@ -39,6 +39,12 @@ func TestAnsweringInTheHostClosesTheReview(t *testing.T) {
 		"after requested changes": {func(w *workspace) {
 			w.do(ann, shown("s", "a"))
 			w.do(person, plan.DecideDraft{Outcome: plan.Returned, Digest: plan.Digest(w.state.Draft), Comment: "no"})
+		}, plan.PhaseInactive},
+		"only a person decides": {func(w *workspace) { w.limits.PersonOnly = true }, plan.PhaseInactive},
+		"only a person decides, who requested changes": {func(w *workspace) {
+			w.limits.PersonOnly = true
+			w.do(ann, shown("s", "a"))
+			w.do(person, plan.DecideDraft{Outcome: plan.Returned, Digest: plan.Digest(w.state.Draft), Comment: "no"})
 		}, plan.PhaseGathering},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -58,6 +64,25 @@ func TestAnsweringInTheHostClosesTheReview(t *testing.T) {
 				t.Error(refused)
 			}
 		})
+	}
+}
+
+// TestAHostsPlanHoldsNoOtherSession: the host itself holds its session, so work on the track continues, also on an unapproved plan.
+func TestAHostsPlanHoldsNoOtherSession(t *testing.T) {
+	w := newWorkspace(t)
+	w.do(bob, plan.SetUp{Outline: plan.Outline{Objective: "Other"}, Steps: []plan.NewStep{titled("a"), titled("b")}})
+	w.do(ann, shown("s", "x"))
+	w.wantPhase(plan.PhaseInactive)
+	w.do(bob, plan.MarkStep{Step: 1, Status: plan.InProgress})
+	w.do(bob, plan.MarkStep{Step: 1, Status: plan.Done})
+	w.do(bob, plan.AddSteps{Steps: []plan.NewStep{titled("c")}})
+	if !w.state.HasProposal() || w.state.Plan.Steps.Len() != 3 {
+		t.Fatalf("%+v", w.state)
+	}
+	w.do(person, plan.DecideDraft{Outcome: plan.Approved, Digest: plan.Digest(w.state.Draft)})
+	w.wantPhase(plan.PhaseExecuting)
+	if w.state.Plan.Objective != "Ship it" || w.state.ModeNow().Decision.Change {
+		t.Errorf("%+v, %+v", w.state.Plan, w.state.ModeNow().Decision)
 	}
 }
 

@@ -358,6 +358,9 @@ func endMode(s State, f Facts) []Event {
 		return []Event{ModeEnded{By: string(Planloop), Why: "the plan it would revise was replaced", At: f.Now}}
 	}
 	if s.HasProposal() {
+		if s.PhaseNow() == PhaseInactive { // a host's plan
+			return nil
+		}
 		if s.Plan != nil && !s.Plan.IsCleared() && (s.isRevision() || s.executesApprovedPlan()) {
 			return nil
 		}

@@ -90,7 +90,7 @@ type ModeExpired struct {
 
 func (e ModeExpired) apply(s State) State {
 	if s.HasProposal() {
-		return s.withoutProposal(Decision{Outcome: Expired, By: string(Planloop), Comment: e.Why, Change: true, At: e.At})
+		return s.withoutProposal(Decision{Outcome: Expired, By: string(Planloop), Comment: e.Why, Change: s.changesApproved(), At: e.At})
 	}
 	kept, why, gathered, change := s.Draft, e.Why, e.Phase == PhaseGathering, e.Why != "" && s.isRevision()
 	s, phase := s.withoutDraft()

@@ -7,11 +7,14 @@ import (
 	"time"
 )
 
-// HasProposal reports whether a proposal waits, or was returned and waits for its author: a draft beside
-// the approved plan. Its phase restricts nothing, and approved work continues.
+// HasProposal reports whether a proposal waits, or was returned and waits for its author: a draft beside the approved plan,
+// or a host's plan beside any other. Its phase restricts nothing, and work continues.
 func (s State) HasProposal() bool {
 	return s.Draft != nil && !s.PhaseNow().IsRestricted() && s.proposal() != nil
 }
+
+// changesApproved reports whether a decision about the draft is one about a change of the approved plan.
+func (s State) changesApproved() bool { return s.isRevision() || s.HasProposal() && s.PhaseNow() == PhaseExecuting }
 
 // IsReturned reports whether changes of the draft were requested, so that it waits for its author and
 // not for a decision.
@@ -196,7 +199,7 @@ type ProposalWithdrawn struct {
 }
 
 func (e ProposalWithdrawn) apply(s State) State {
-	return s.withoutProposal(Decision{Outcome: Withdrawn, By: e.By, Way: e.Way, Change: true, At: e.At})
+	return s.withoutProposal(Decision{Outcome: Withdrawn, By: e.By, Way: e.Way, Change: s.changesApproved(), At: e.At})
 }
 
 // withoutProposal drops the proposal and records the decision. The phase stays, unless the approved plan

@@ -35,7 +35,9 @@ func (a SubmitPlan) decide(s State, f Facts) ([]Event, error) {
 		CreatedAt: f.Now, UpdatedAt: f.Now, CreatedBy: f.Actor.Name, HostPlan: a.HostPlan,
 	}, Steps: steps}
 	request := newRequest(s, draft, f)
-	if s.PhaseNow() == PhaseExecuting {
+	// A host's own plan mode holds its session, so planloop need not hold others, unless the host's answer does not count.
+	besideWork := a.HostPlan != nil && s.PhaseNow() == PhaseInactive && !f.Limits.PersonOnly
+	if s.PhaseNow() == PhaseExecuting || besideWork {
 		return []Event{ChangeProposed{Plan: draft, Request: request}}, nil
 	}
 	return []Event{PlanSubmitted{Plan: draft, Request: request}}, nil

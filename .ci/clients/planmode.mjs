@@ -10,6 +10,7 @@ import { Bench } from './hosts/bench.mjs';
 import * as claude from './hosts/claude.mjs';
 import { write } from './hosts/files.mjs';
 import { Model } from './model.mjs';
+import { run } from './process.mjs';
 import { Terminal } from './terminal.mjs';
 
 const [program, , packages, folder, ...named] = process.argv.slice(2);
@@ -86,6 +87,13 @@ class Stage extends Bench {
     return eventually(async () => ((await this.status()).phase ?? 'inactive') === wanted, () => `the phase is not ${wanted}; the terminal shows\n${this.talk.terminal.output}`);
   }
 
+  // waits waits until a plan with a text is to be decided.
+  waits(text) {
+    const draft = () => run(this.program, ['show', '--draft'], { cwd: this.workspace, env: this.env });
+    const holds = ({ output, errors }) => text.test(output + errors);
+    return eventually(async () => holds(await draft()), () => `no plan waits with ${text}; the terminal shows\n${this.talk.terminal.output}`);
+  }
+
   // person runs a command in a terminal of its own.
   async person(...args) {
     const terminal = new Terminal([this.program, ...args], { cwd: this.workspace, env: this.env });
@@ -117,10 +125,10 @@ const stories = {
     const turns = [...show(first), ...show(second), () => claude.says.own('planning_mark_step', { step_id: 'S001', status: 'in_progress' })];
     const talk = new Talk(stage, turns, ...planning);
     await talk.say('Plan the greeting.');
-    await stage.phase('submitted');
+    await stage.waits(/Print the greeting$/m);
     assert.equal((await stage.person('edit', 'Greet with the name.')).status, 0);
     assert.match(await talk.told(2), /returned for changes by .*: Greet with the name\./);
-    await stage.phase('submitted');
+    await stage.waits(/Print the greeting with the name$/m);
     const shown = await stage.approve('--comment', 'Begin with the test.');
     assert.match(shown, /Changes since the last review:[^]*Print the greeting with the name/);
     const told = await talk.told(4);
@@ -144,21 +152,21 @@ const stories = {
     const turns = [...show(first), () => claude.says.read(join(stage.workspace, 'kept.txt')), async (request) => late.then(() => write(request)), exit];
     const talk = new Talk(stage, turns, ...planning);
     await talk.say('Plan the greeting.');
-    await stage.phase('submitted');
+    await stage.waits(/Print the greeting$/m);
     await talk.terminal.until(/3\. Tell Claude what to change/);
     await talk.terminal.press('\x1b[B\x1b[B', /❯ +(3\. +)?Tell/);
     talk.terminal.type('Greet with the name.');
     await talk.terminal.until(/with +the +name\./);
     talk.terminal.type('\r');
     assert.match(await talk.told(2), /Greet with the name\./);
-    await stage.phase('inactive');
+    await stage.waits(/no plan is waiting/);
     goOn();
     assert.notEqual((await late).status, 0, 'nothing is left to approve');
     assert.match(await stage.done('log'), /answered in Claude Code/);
-    await stage.phase('submitted');
+    await stage.waits(/Print the greeting with the name$/m);
     for (const hook of stage.hooks()) process.kill(hook, 'SIGKILL'); // the plan still waits
     await talk.terminal.until(/2\. Yes, manually approve edits/);
-    assert.equal((await stage.status()).phase, 'submitted');
+    await stage.waits(/Print the greeting with the name$/m);
     talk.terminal.type('2');
     assert.match(await talk.told(5), /confirmed through the client[^]*tracks it as 2 steps/);
     await stage.phase('executing');
@@ -195,10 +203,10 @@ stories['another hook'] = async () => {
   writeFileSync(file, JSON.stringify(settings));
   const talk = new Talk(stage, [...show(first), () => claude.says.read(join(stage.workspace, 'kept.txt'))], ...planning);
   await talk.say('Plan the greeting.');
-  await stage.phase('submitted');
+  await stage.waits(/Print the greeting$/m);
   writeFileSync(`${other}.go`, '');
   assert.match(await talk.told(2), /Another program says no/);
-  await stage.phase('inactive');
+  await stage.waits(/no plan is waiting/);
 };
 
 for (const [name, story] of Object.entries(stories)) {

@@ -208,7 +208,7 @@ func (v view) unscopedAction() NextAction {
 // afterDecisions returns the next action of the plan, after a pending decision about a draft or a rejection.
 func (v view) afterDecisions() NextAction {
 	switch n := v.planAction(); {
-	case v.state.HasProposal() && (!v.decides() || v.state.IsReturned()):
+	case v.state.HasProposal() && v.state.PhaseNow() == plan.PhaseExecuting && (!v.decides() || v.state.IsReturned()):
 		return v.besideProposal(n)
 	case v.mustDecideDraft():
 		return v.awaitingApproval() // a proposal, or a draft without planning mode, from a model or an import
@@ -226,14 +226,14 @@ func (v view) afterDecisions() NextAction {
 	}
 }
 
-// mustDecideDraft reports whether the caller has to wait for the decision about a draft, or to make it. A draft adopted
-// from a host's own list blocks no agent, since no agent submitted it.
+// mustDecideDraft reports whether the caller has to wait for the decision about a draft, or to make it. A host's own
+// list or plan blocks no agent, since no agent submitted it here.
 func (v view) mustDecideDraft() bool {
 	draft, none := v.state.Draft, isOver(v.state.Plan)
 	if v.state.IsReturned() {
 		return false
 	}
-	if draft == nil || draft.HostList == nil {
+	if draft == nil || draft.HostList == nil && draft.HostPlan == nil {
 		return draft != nil && (none || v.decides())
 	}
 	return none && v.decides()
