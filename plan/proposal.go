@@ -14,7 +14,9 @@ func (s State) HasProposal() bool {
 }
 
 // changesApproved reports whether a decision about the draft is one about a change of the approved plan.
-func (s State) changesApproved() bool { return s.isRevision() || s.HasProposal() && s.PhaseNow() == PhaseExecuting }
+func (s State) changesApproved() bool {
+	return s.isRevision() || s.HasProposal() && s.PhaseNow() == PhaseExecuting
+}
 
 // IsReturned reports whether changes of the draft were requested, so that it waits for its author and
 // not for a decision.

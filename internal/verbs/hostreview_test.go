@@ -23,9 +23,9 @@ func hostPlan(text string) plan.SubmitPlan {
 func TestAHostsReviewEnds(t *testing.T) {
 	decide := func(outcome plan.Outcome, comment string) func(*testing.T, *verbs.Service, plan.State) {
 		return func(t *testing.T, s *verbs.Service, state plan.State) {
-			must[verbs.DecisionReply](t)(s.Decide(t.Context(), person, plan.DecideDraft{Outcome: outcome, Comment: comment, AcceptsEdits: true,
-				Request: state.ModeNow().Request.ID, Digest: plan.Digest(state.Draft),
-				Comments: []plan.AddComment{{Step: 2, Text: "not on Friday"}}}))
+			decision := plan.DecideDraft{Outcome: outcome, Comment: comment, AcceptsEdits: true, Request: state.ModeNow().Request.ID,
+				Digest: plan.Digest(state.Draft), Comments: []plan.AddComment{{Step: 2, Text: "not on Friday"}}}
+			must[verbs.DecisionReply](t)(s.Decide(t.Context(), person, decision))
 		}
 	}
 	for name, c := range map[string]struct {
@@ -80,7 +80,8 @@ func TestAnAnswerInTheHostCounts(t *testing.T) {
 		"only a person":   {plan.Limits{PersonOnly: true}, hostText, "s", "The plan still waits for the user's decision in planloop."},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := verbs.New(session.New(store.NewMemory(), session.Options{Now: time.Now, Limits: c.limits}), verbs.Options{Limits: c.limits})
+			log := session.New(store.NewMemory(), session.Options{Now: time.Now, Limits: c.limits})
+			s := verbs.New(log, verbs.Options{Limits: c.limits})
 			must[*verbs.HostReview](t)(s.SubmitHostPlan(t.Context(), ann, hostPlan(hostText)))
 			note := must[string](t)(s.HostAnswered(t.Context(), ann, "claude", c.session, c.text))
 			if !strings.Contains(note, c.want) || (note == "") != (c.want == "") {
