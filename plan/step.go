@@ -156,6 +156,16 @@ func (s State) step(id StepID) (*Step, bool) {
 	return s.Plan.Steps.Get(id)
 }
 
+// FoldTitle reduces a title to its letters and digits, to compare titles.
+func FoldTitle(title string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r) {
+			return unicode.ToLower(r)
+		}
+		return -1
+	}, title)
+}
+
 // withStep returns s with one step of its plan changed by f, which gets a copy.
 func (s State) withStep(id StepID, at time.Time, f func(*Step)) State {
 	old, ok := s.step(id)
