@@ -37,6 +37,7 @@ type AdoptHostPlan struct {
 	Host               string
 	Session            string
 	IsHostApproved     bool // the host reports that its user agreed
+	IsActorGuessed     bool // mark nothing: a claim by a guessed name would refuse the agent's own commands
 }
 
 // TaskChange changes one task of a host's list. It adds the task if it is missing and has a title.
@@ -273,7 +274,7 @@ func (a AdoptHostPlan) follow(s State, f Facts, marks []MarkStep) []Event {
 
 // marks returns the status of each step of the current plan that the list names, finished steps first: others may depend on them.
 func (a AdoptHostPlan) marks(s State) (marks []MarkStep) {
-	if s.Plan == nil || s.Plan.Steps.Len() == 0 {
+	if s.Plan == nil || s.Plan.Steps.Len() == 0 || a.IsActorGuessed {
 		return nil
 	}
 	titles := map[string][]*Step{}
