@@ -4,15 +4,21 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"io"
 	"strings"
 	"time"
 
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/spf13/cobra"
 
+	"github.com/planloop/planloop/internal/hook"
+	"github.com/planloop/planloop/internal/presence"
 	"github.com/planloop/planloop/internal/review"
 	"github.com/planloop/planloop/internal/safetext"
 	"github.com/planloop/planloop/internal/terminal"
 	"github.com/planloop/planloop/internal/verbs"
+	"github.com/planloop/planloop/internal/workspace"
 	"github.com/planloop/planloop/plan"
 )
 
@@ -20,6 +26,7 @@ func newStatusCommand(a *app) *cobra.Command {
 	var wait time.Duration
 	var task string
 	var page int
+	var line bool
 	in := func(*cobra.Command, []string) (verbs.Status, error) {
 		if wait < 0 {
 			return verbs.Status{}, usageError{fmt.Errorf("--wait %s is negative; give a time such as 30s", wait)}
@@ -33,6 +40,9 @@ func newStatusCommand(a *app) *cobra.Command {
 		return in, err
 	}
 	cmd := newCommand("status", "", noArguments, func(cmd *cobra.Command, args []string) error {
+		if line {
+			return a.statusLine(cmd.Context())
+		}
 		reply, err := callVerb(cmd, args, a, (*verbs.Service).Status, in)
 		switch {
 		case err != nil:
@@ -45,9 +55,74 @@ func newStatusCommand(a *app) *cobra.Command {
 		return a.reply(reply)
 	})
 	cmd.Flags().DurationVar(&wait, "wait", 0, "wait at most `TIME`, such as 30s, for a change")
+	cmd.Flags().BoolVar(&line, lineFlag, false, "print one short line for a status bar, or nothing")
 	cmd.Flags().IntVar(&page, "page", 0, "show a `PAGE` of all facts that bind agents, from 1")
 	cmd.Flags().StringVar(&task, "task", "", "show this `TASK` in full, such as 2")
 	return cmd
+}
+
+// lineFlag is the flag of status for a status bar, which is redrawn often and has no room for faults or questions.
+const lineFlag = "line"
+
+// statusBar is what Claude Code writes to the standard input of a status bar's command.
+type statusBar struct {
+	Session   string `json:"session_id"`
+	Dir       string `json:"cwd"`
+	Workspace struct {
+		Project string `json:"project_dir"`
+		Dir     string `json:"current_dir"`
+	} `json:"workspace"`
+}
+
+// statusLine prints the state of the calling session's track in one line. It prints nothing if that fails or takes too long.
+func (a *app) statusLine(ctx context.Context) error {
+	const inputWait, limit = 200 * time.Millisecond, 2 * time.Second
+	a.noWarnings = true
+	var bar statusBar
+	if !a.inIsTerminal {
+		inTime, cancel := context.WithTimeout(ctx, inputWait)
+		bar, _ = await(inTime, func() (bar statusBar, err error) {
+			return bar, json.UnmarshalDecode(jsontext.NewDecoder(io.LimitReader(a.in, hook.MaxPayload)), &bar)
+		})
+		cancel()
+	}
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	line, err := await(ctx, func() (string, error) { return a.lineFor(ctx, bar) })
+	if line == "" || err != nil {
+		a.logger().Debug("no status line", "error", err)
+		return nil
+	}
+	return a.printLines([]string{line})
+}
+
+func (a *app) lineFor(ctx context.Context, bar statusBar) (string, error) {
+	if dir := cmp.Or(bar.Workspace.Dir, bar.Dir); dir != "" {
+		a.hostLookup = workspace.Lookup{Dir: dir, Hosted: true}
+		if bar.Workspace.Project != "" {
+			a.hostLookup.Roots = []string{bar.Workspace.Project}
+		}
+	}
+	place, err := a.findWorkspace()
+	if err != nil {
+		return "", err
+	}
+	if place.HasTracks() && !a.namesTrack() {
+		seen := presence.Open(place.SharedDir(), presence.Options{})
+		session, chosen := cmp.Or(bar.Session, a.sessionIn(seen)), place.Switched()
+		if session == "" && chosen != "" && trackExists(place.On(chosen)) {
+			place = place.On(chosen)
+		} else if place, err = a.trackFor(ctx, place, seen, session); err != nil {
+			return "", err
+		}
+	}
+	service, release, err := a.reader(place)
+	if err != nil {
+		return "", err
+	}
+	defer release()
+	state, err := service.State(ctx)
+	return a.screen().StatusLine(state), err
 }
 
 func newResumeCommand(a *app) *cobra.Command {

@@ -103,6 +103,44 @@ func (s Screen) Fit(text string, margin int) string {
 	return ansi.Truncate(text, max(s.width-margin, narrowest/2), s.marks.more)
 }
 
+// StatusLine returns the state in at most 60 columns for a status bar, "" if there is nothing to report.
+func (s Screen) StatusLine(state plan.State) string {
+	const width = 60
+	p, before, title, after := state.Plan, "", "", ""
+	questions := state.CurrentQuestions()
+	switch {
+	case state.Draft != nil && state.ModeNow().Request != nil && !state.IsReturned():
+		before, title = "plan waits for you: ", state.Draft.Objective
+	case len(questions) > 0:
+		before, title = "question for you: ", questions[0].Text
+	case state.PhaseNow().IsRestricted():
+		before, title = "planning: ", state.ModeNow().About()
+	case p == nil || p.IsCleared() || p.FinalSummary != "" || p.Status == plan.StatusAbandoned:
+		return ""
+	default:
+		title, after = p.Objective, fmt.Sprintf(": %d/%d%s", p.Steps.Count(plan.Done), p.Steps.Len(), stateOfWork(state))
+	}
+	room := width - ansi.StringWidth(before+after)
+	return before + ansi.Truncate(safetext.EscapeLine(title), max(room, narrowest/2), s.marks.more) + after
+}
+
+// stateOfWork says in a few words what holds up the plan, else which step is in progress.
+func stateOfWork(state plan.State) string {
+	for step := range state.Plan.Steps.WithQuestion() {
+		return ", " + step.ID.String() + " waits for you"
+	}
+	if blockers := state.OpenSignals(plan.Blocker); len(blockers) > 0 {
+		return ", blocked by " + plan.Shorten(safetext.EscapeLine(blockers[0].ID), narrowest/2)
+	}
+	if state.Plan.Status != plan.StatusActive {
+		return ", " + string(state.Plan.Status)
+	}
+	for step := range state.Plan.Steps.Running() {
+		return ", " + step.ID.String() + " in progress"
+	}
+	return ""
+}
+
 // Hang lays out printable text after a label; further lines are marked.
 func (s Screen) Hang(label string, look Style, text string) []string {
 	further := safetext.Mark
