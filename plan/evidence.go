@@ -35,11 +35,6 @@ func (s State) lacks(step *Step, a MarkStep, f Facts) (missing []string) {
 	return missing
 }
 
-// demandsEvidence reports whether lacks may name anything for a step that is marked done.
-func (s State) demandsEvidence(step *Step, f Facts) bool {
-	return f.Limits.Evidence || s.Plan.Approval != nil && (step.Verify != "" || len(step.Creates) > 0)
-}
-
 func notPassed(step *Step) string {
 	return "its command " + QuoteWhole(step.Verify) + " has not passed"
 }

@@ -249,20 +249,19 @@ func addDependency(list []StepID, dep, of StepID) []StepID {
 }
 
 // follow returns the events that bring the steps of the plan in force to the states that the list gives them. A mark of a
-// list is no evidence, reopens nothing and settles no unknown outcome. A refused mark is left out, since the agent did not
-// ask for it.
+// list is no evidence, reopens nothing and settles no unknown outcome. The agent did not ask, so a refused mark is left out.
 func (a AdoptHostPlan) follow(s State, f Facts, marks []MarkStep) []Event {
 	c := stateFold{state: s, facts: f}
-	if a.Task != nil && s.linked(a) != marks[0].Step {
+	if a.Task != nil && a.linked(s.Plan.HostList) != marks[0].Step {
 		c.record(HostTaskLinked{Host: a.Host, Session: a.Session, Task: a.Task.Name, Step: marks[0].Step, At: f.Now})
 	}
 	for _, mark := range marks {
 		step, _ := c.state.step(mark.Step)
-		if mark.Status == Done && c.state.demandsEvidence(step, f) {
+		isOpen := (step.Status == Pending || step.Status == InProgress) && !step.IsUnknown() && c.state.Plan.Status == StatusActive
+		if mark.Status == Done && (f.Limits.Evidence || s.Plan.Approval != nil && (step.Verify != "" || len(step.Creates) > 0)) {
 			mark.Status = InProgress
 		}
-		isOpen := (step.Status == Pending || step.Status == InProgress) && !step.IsUnknown()
-		if !isOpen || mark.Status != InProgress && mark.Status != Done || c.state.Plan.Status != StatusActive {
+		if !isOpen || mark.Status != InProgress && mark.Status != Done {
 			continue
 		}
 		if events, err := mark.decide(c.state, f); err == nil {
@@ -272,33 +271,30 @@ func (a AdoptHostPlan) follow(s State, f Facts, marks []MarkStep) []Event {
 	return c.events
 }
 
-// marks returns the status of each step of the current plan that the list names, finished steps first: others may depend on them.
+// marks returns the status of each step of the current plan that the list names.
 func (a AdoptHostPlan) marks(s State) (marks []MarkStep) {
-	if s.Plan == nil || s.Plan.Steps.Len() == 0 || a.IsActorGuessed {
+	if s.Plan == nil || a.IsActorGuessed {
 		return nil
 	}
-	titles := map[string][]*Step{}
+	titles, entries := map[string][]*Step{}, a.Steps
 	for step := range s.Plan.Steps.All() {
 		titles[FoldTitle(step.Title)] = append(titles[FoldTitle(step.Title)], step)
 	}
-	add := func(step *Step, status StepStatus) {
-		if step != nil {
-			marks = append(marks, MarkStep{Step: step.ID, Status: cmp.Or(status, Pending)})
-		}
-	}
-	for _, entry := range a.Steps {
-		add(s.Plan.listed(entry.Title, titles), entry.Status)
-	}
+	delete(titles, "") // no letters
 	if t := a.Task; t != nil && !t.IsRemoved {
-		step, known := s.step(s.linked(a))
-		if !known && t.Title != nil {
-			step = s.Plan.listed(*t.Title, titles)
-		}
-		add(step, t.Status)
+		entries = []NewStep{{Spec: t.applyToSpec(Spec{}), Progress: Progress{Status: t.Status}}}
 	}
-	isFinished := func(mark MarkStep) bool { return mark.Status == Done }
-	return slices.Concat(slices.DeleteFunc(slices.Clone(marks), func(mark MarkStep) bool { return !isFinished(mark) }),
-		slices.DeleteFunc(marks, isFinished))
+	for _, entry := range entries {
+		step := s.Plan.listed(entry.Title, titles)
+		if linked, known := s.step(a.linked(s.Plan.HostList)); known {
+			step = linked
+		}
+		if step != nil {
+			marks = append(marks, MarkStep{Step: step.ID, Status: cmp.Or(entry.Status, Pending)})
+		}
+	}
+	slices.SortStableFunc(marks, func(x, y MarkStep) int { return cmp.Compare(x.Status, y.Status) }) // done first: others may wait for it
+	return marks
 }
 
 // listed returns the step that an entry of a host's list names, by a title that no other step has, or by the id before it;
@@ -308,30 +304,27 @@ func (p *Plan) listed(entry string, titles map[string][]*Step) *Step {
 		return same[0]
 	}
 	for _, end := range []string{": ", ". ", ") ", " "} {
-		name, title, _ := strings.Cut(entry, end)
-		id, err := ParseStepID(name)
-		if err != nil {
-			continue
-		}
-		listed := FoldTitle(title)
+		name, rest, _ := strings.Cut(entry, end)
+		id, _ := ParseStepID(name)
 		step, known := p.Steps.Get(id)
-		switch same := titles[listed]; {
-		case known && (name == id.String() || strings.HasPrefix(FoldTitle(step.Title), listed) ||
-			strings.HasPrefix(listed, FoldTitle(step.Title))):
+		switch same := titles[FoldTitle(rest)]; {
+		case known && (name == id.String() || beginAlike(FoldTitle(rest), FoldTitle(step.Title))):
 			return step
-		case len(same) == 1:
+		case id != 0 && len(same) == 1:
 			return same[0]
 		}
 	}
 	return nil
 }
 
-// linked returns the step that the list's task is known to name, 0 if none.
-func (s State) linked(a AdoptHostPlan) StepID {
-	if s.Plan.HostList.SessionKey() != a.sessionKey() {
+func beginAlike(a, b string) bool { return strings.HasPrefix(a, b) || strings.HasPrefix(b, a) }
+
+// linked returns the step that the action's task is known to name, 0 if none.
+func (a AdoptHostPlan) linked(list *HostList) StepID {
+	if a.Task == nil || list.SessionKey() != a.sessionKey() {
 		return 0
 	}
-	return s.Plan.HostList.Tasks[a.Task.Name]
+	return list.Tasks[a.Task.Name]
 }
 
 // HostPlanAdopted makes a draft from a host's own plan, or updates it.
@@ -355,16 +348,11 @@ type HostTaskLinked struct {
 
 func (e HostTaskLinked) apply(s State) State {
 	return s.withPlan(e.At, func(p *Plan) {
-		list := HostList{Host: e.Host, Session: e.Session}
-		if p.HostList.SessionKey() == list.SessionKey() {
-			list = *p.HostList
+		list, former := &HostList{Host: e.Host, Session: e.Session, Tasks: map[string]StepID{}}, p.HostList
+		if former.SessionKey() == list.SessionKey() {
+			maps.Copy(list.Tasks, former.Tasks)
+			maps.DeleteFunc(list.Tasks, func(_ string, step StepID) bool { return step == e.Step }) // at most a task per step
 		}
-		tasks := maps.Clone(list.Tasks)
-		maps.DeleteFunc(tasks, func(_ string, step StepID) bool { return step == e.Step }) // so that they are no more than the steps
-		if tasks == nil {
-			tasks = map[string]StepID{}
-		}
-		tasks[e.Task] = e.Step
-		list.Tasks, p.HostList = tasks, &list
+		list.Tasks[e.Task], p.HostList = e.Step, list
 	})
 }

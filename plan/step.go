@@ -158,12 +158,8 @@ func (s State) step(id StepID) (*Step, bool) {
 
 // FoldTitle reduces a title to its letters and digits, to compare titles.
 func FoldTitle(title string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r) {
-			return unicode.ToLower(r)
-		}
-		return -1
-	}, title)
+	isBetween := func(r rune) bool { return !unicode.In(r, unicode.L, unicode.M, unicode.N) }
+	return strings.Join(strings.FieldsFunc(strings.ToLower(title), isBetween), "")
 }
 
 // withStep returns s with one step of its plan changed by f, which gets a copy.

@@ -193,26 +193,18 @@ func (a *app) changes(ctx context.Context, ws *openWorkspace) (<-chan struct{}, 
 
 // modeOf returns the planning mode of another workspace or track. It opens the log only if it must: the mode may have expired.
 func (a *app) modeOf(ctx context.Context, other workspace.Workspace) (phase plan.Phase, mode plan.Mode, err error) {
-	service, release, err := a.reader(other)
+	config, _, err := workspace.Load(workspace.Sources{Getenv: a.getenv, Workspace: other})
 	if err != nil {
 		return phase, mode, err
 	}
-	defer release()
+	s := session.New(sqlite.New(other.StateDir, sqlite.Options{}), session.Options{Limits: config.Limits(), Mark: other,
+		Logger: a.logger()})
+	defer func() { _ = s.Close() }()
+	seen := presence.Open(other.StateDir, presence.Options{Logger: a.logger(), Shared: other.SharedDir()})
+	service := verbs.New(s, verbs.Options{Presence: seen, Limits: config.Limits()})
 	if phase, _, err = service.Phase(ctx); err != nil || !phase.IsRestricted() {
 		return phase, mode, err
 	}
 	state, err := service.State(ctx)
 	return state.PhaseNow(), state.ModeNow(), err
-}
-
-// reader opens as little of a track as it takes to read its state. release closes it.
-func (a *app) reader(place workspace.Workspace) (service *verbs.Service, release func(), err error) {
-	config, _, err := workspace.Load(workspace.Sources{Getenv: a.getenv, Workspace: place})
-	if err != nil {
-		return nil, nil, err
-	}
-	s := session.New(sqlite.New(place.StateDir, sqlite.Options{}), session.Options{Limits: config.Limits(), Mark: place,
-		Logger: a.logger()})
-	seen := presence.Open(place.StateDir, presence.Options{Logger: a.logger(), Shared: place.SharedDir()})
-	return verbs.New(s, verbs.Options{Presence: seen, Limits: config.Limits()}), func() { _ = s.Close() }, nil
 }

@@ -13,7 +13,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/planloop/planloop/internal/hook"
-	"github.com/planloop/planloop/internal/presence"
 	"github.com/planloop/planloop/internal/review"
 	"github.com/planloop/planloop/internal/safetext"
 	"github.com/planloop/planloop/internal/terminal"
@@ -64,65 +63,29 @@ func newStatusCommand(a *app) *cobra.Command {
 // lineFlag is the flag of status for a status bar, which is redrawn often and has no room for faults or questions.
 const lineFlag = "line"
 
-// statusBar is what Claude Code writes to the standard input of a status bar's command.
-type statusBar struct {
-	Session   string `json:"session_id"`
-	Dir       string `json:"cwd"`
-	Workspace struct {
-		Project string `json:"project_dir"`
-		Dir     string `json:"current_dir"`
-	} `json:"workspace"`
-}
-
 // statusLine prints the state of the calling session's track in one line. It prints nothing if that fails or takes too long.
 func (a *app) statusLine(ctx context.Context) error {
-	const inputWait, limit = 200 * time.Millisecond, 2 * time.Second
-	a.noWarnings = true
+	type statusBar struct { // what Claude Code writes to the command's standard input
+		Session string `json:"session_id"`
+		Dir     string `json:"cwd"`
+	}
 	var bar statusBar
 	if !a.inIsTerminal {
-		inTime, cancel := context.WithTimeout(ctx, inputWait)
+		inTime, cancel := context.WithTimeout(ctx, 200*time.Millisecond)
+		defer cancel()
 		bar, _ = await(inTime, func() (bar statusBar, err error) {
 			return bar, json.UnmarshalDecode(jsontext.NewDecoder(io.LimitReader(a.in, hook.MaxPayload)), &bar)
 		})
-		cancel()
 	}
-	ctx, cancel := context.WithTimeout(ctx, limit)
+	a.noWarnings, a.hookSession = true, cmp.Or(bar.Session, lineFlag) // an unknown session is on the only open track, else on main
+	a.hostLookup = workspace.Lookup{Dir: bar.Dir, Hosted: bar.Dir != ""}
+	ctx, cancel := context.WithTimeout(ctx, hookTimeout)
 	defer cancel()
-	line, err := await(ctx, func() (string, error) { return a.lineFor(ctx, bar) })
-	if line == "" || err != nil {
-		a.logger().Debug("no status line", "error", err)
-		return nil
+	state, err := await(ctx, func() (plan.State, error) { _, state, err := a.state(ctx); return state, err })
+	if line := a.screen().StatusLine(state); line != "" && err == nil {
+		return a.printLines([]string{line})
 	}
-	return a.printLines([]string{line})
-}
-
-func (a *app) lineFor(ctx context.Context, bar statusBar) (string, error) {
-	if dir := cmp.Or(bar.Workspace.Dir, bar.Dir); dir != "" {
-		a.hostLookup = workspace.Lookup{Dir: dir, Hosted: true}
-		if bar.Workspace.Project != "" {
-			a.hostLookup.Roots = []string{bar.Workspace.Project}
-		}
-	}
-	place, err := a.findWorkspace()
-	if err != nil {
-		return "", err
-	}
-	if place.HasTracks() && !a.namesTrack() {
-		seen := presence.Open(place.SharedDir(), presence.Options{})
-		session, chosen := cmp.Or(bar.Session, a.sessionIn(seen)), place.Switched()
-		if session == "" && chosen != "" && trackExists(place.On(chosen)) {
-			place = place.On(chosen)
-		} else if place, err = a.trackFor(ctx, place, seen, session); err != nil {
-			return "", err
-		}
-	}
-	service, release, err := a.reader(place)
-	if err != nil {
-		return "", err
-	}
-	defer release()
-	state, err := service.State(ctx)
-	return a.screen().StatusLine(state), err
+	return nil
 }
 
 func newResumeCommand(a *app) *cobra.Command {

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode"
 
 	"github.com/go-json-experiment/json"
 
@@ -91,18 +90,15 @@ func (m Machine) Coverage(name string) Coverage {
 // rivals lists the hooks of other programs that name Claude Code's tool for showing a plan. A matcher for all tools does not count:
 // such a hook seldom decides.
 func (m Machine) rivals(path string, events map[string]any) (all []string) {
-	const tool = "ExitPlanMode"
-	isBetween := func(r rune) bool { return !unicode.IsLetter(r) }
 	isSetting := func(word string) bool { return strings.Contains(word, "=") } // may be a secret
 	for _, native := range []string{"PermissionRequest", "PreToolUse"} {
 		for _, h := range listHooks(events[native]) {
 			matcher, _ := h.group["matcher"].(string)
-			if !slices.Contains(strings.FieldsFunc(matcher, isBetween), tool) || len(m.hookCalls(h.handler)) > 0 {
-				continue
+			if strings.Contains(matcher, "ExitPlanMode") && len(m.hookCalls(h.handler)) == 0 {
+				words := slices.DeleteFunc(strings.Fields(strings.Join(commandLines(h.handler), " ")), isSetting)
+				all = appendNew(all, "the hook "+append(words, "without a command")[0]+" for "+native+" in "+m.Short(path)+
+					" is also asked about plans (ExitPlanMode)")
 			}
-			words := slices.DeleteFunc(strings.Fields(strings.Join(commandLines(h.handler), " ")), isSetting)
-			all = appendNew(all, fmt.Sprintf("the hook %s for %s in %s is also asked about plans (%s)",
-				append(words, "without a command")[0], native, m.Short(path), tool))
 		}
 	}
 	return all

@@ -105,40 +105,27 @@ func (s Screen) Fit(text string, margin int) string {
 
 // StatusLine returns the state in at most 60 columns for a status bar, "" if there is nothing to report.
 func (s Screen) StatusLine(state plan.State) string {
-	const width = 60
 	p, before, title, after := state.Plan, "", "", ""
-	questions := state.CurrentQuestions()
-	switch {
+	switch questions := state.CurrentQuestions(); {
 	case state.Draft != nil && state.ModeNow().Request != nil && !state.IsReturned():
 		before, title = "plan waits for you: ", state.Draft.Objective
 	case len(questions) > 0:
 		before, title = "question for you: ", questions[0].Text
 	case state.PhaseNow().IsRestricted():
 		before, title = "planning: ", state.ModeNow().About()
-	case p == nil || p.IsCleared() || p.FinalSummary != "" || p.Status == plan.StatusAbandoned:
+	case p == nil || p.IsOver():
 		return ""
 	default:
-		title, after = p.Objective, fmt.Sprintf(": %d/%d%s", p.Steps.Count(plan.Done), p.Steps.Len(), stateOfWork(state))
+		title, after = p.Objective, fmt.Sprintf(": %d/%d", p.Steps.Count(plan.Done), p.Steps.Len())
+		if blockers := state.OpenSignals(plan.Blocker); len(blockers) > 0 {
+			after += ", blocked by " + plan.Shorten(safetext.EscapeLine(blockers[0].ID), narrowest/2)
+		} else if p.Status != plan.StatusActive {
+			after += ", " + string(p.Status)
+		} else if step := p.Steps.Next(); step != nil && step.Status == plan.InProgress {
+			after += ", " + step.ID.String() + " in progress"
+		}
 	}
-	room := width - ansi.StringWidth(before+after)
-	return before + ansi.Truncate(safetext.EscapeLine(title), max(room, narrowest/2), s.marks.more) + after
-}
-
-// stateOfWork says in a few words what holds up the plan, else which step is in progress.
-func stateOfWork(state plan.State) string {
-	for step := range state.Plan.Steps.WithQuestion() {
-		return ", " + step.ID.String() + " waits for you"
-	}
-	if blockers := state.OpenSignals(plan.Blocker); len(blockers) > 0 {
-		return ", blocked by " + plan.Shorten(safetext.EscapeLine(blockers[0].ID), narrowest/2)
-	}
-	if state.Plan.Status != plan.StatusActive {
-		return ", " + string(state.Plan.Status)
-	}
-	for step := range state.Plan.Steps.Running() {
-		return ", " + step.ID.String() + " in progress"
-	}
-	return ""
+	return before + ansi.Truncate(safetext.EscapeLine(title), 60-ansi.StringWidth(before+after), s.marks.more) + after
 }
 
 // Hang lays out printable text after a label; further lines are marked.
