@@ -207,15 +207,16 @@ func TestAListMarksThePlanInForce(t *testing.T) {
 		"without approval": {list: []string{"completed: Test it", "completed: Build it"}, want: map[int]string{1: "done", 2: "done"}},
 		"evidence is demanded": {list: []string{"completed: Test it", "completed: Build it", "completed: Look"}, approved: true,
 			want: map[int]string{0: "done", 1: "in_progress ann", 2: "in_progress ann"}},
-		"ids": {list: []string{"in_progress: S001: anything", "completed: 2. Test it now", "completed: task 3 (Build it)"},
+		"ids": {list: []string{"in_progress: S001: any", "completed: 2. Test it now", "completed: task 3 (Build it)"},
 			want: map[int]string{0: "in_progress ann", 1: "done"}},
 		"the list's numbers": {list: []string{"completed: 2. Look", "completed: 1. Ship the rest", "completed: 2 tests fail"},
 			want: map[int]string{0: "done"}},
 		"the same title twice": {list: []string{"completed: Twice", "completed: 6. Twice"}, want: map[int]string{5: "done"}},
 		"dependencies":         {list: []string{"completed: Ship it"}},
-		"in any order":         {list: []string{"in_progress: Ship it", "completed: Look"}, want: map[int]string{0: "done", 3: "in_progress ann"}},
-		"other statuses":       {list: []string{"cancelled: Look", "skipped: Test it", "blocked: Build it", "failed: Twice"}},
-		"other entries":        {list: []string{"completed: Sleep", "in_progress: Look"}, want: map[int]string{0: "in_progress ann"}},
+		"in any order": {list: []string{"in_progress: Ship it", "completed: Look"},
+			want: map[int]string{0: "done", 3: "in_progress ann"}},
+		"other statuses": {list: []string{"cancelled: Look", "skipped: Test it", "blocked: Build it", "failed: Twice"}},
+		"other entries":  {list: []string{"completed: Sleep", "in_progress: Look"}, want: map[int]string{0: "in_progress ann"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := withPlan(t, steps...)
