@@ -33,29 +33,38 @@ func counter(t *testing.T) func(any) int {
 	}
 }
 
-// TestCostOfDefaultSurface checks the budget of all that a host loads into every conversation: the instructions, and the
-// names, descriptions and input schemas of the default tools.
-func TestCostOfDefaultSurface(t *testing.T) {
-	count, toolsets := counter(t), []string{verbs.Planning, verbs.Loop, verbs.Mode}
-	w := newWorldWith(t, verbs.Options{}, mcpserver.Options{Toolsets: toolsets})
-	list, err := w.connect(t, handshake, nil).ListTools(t.Context(), nil)
-	testenv.Check(t, err)
-	tools, taught := 0, 0
-	for _, tool := range list.Tools {
-		n := count(tool.Name) + count(tool.Description) + count(tool.InputSchema)
-		t.Logf("%-24s %d", tool.Name, n)
-		tools += n
-	}
-	for _, s := range prompts.Strategies() {
-		taught = max(taught, count(prompts.Instructions(s, toolsets)))
-	}
-	whole := count(wireList(t, w))
-	t.Logf("%d tools of %d tokens, instructions of %d; the whole list %d", len(list.Tools), tools, taught, whole)
-	if len(list.Tools) != 13 || tools+taught > 2000 {
-		t.Errorf("%d tools and the instructions cost %d tokens, want 13 for at most 2,000", len(list.Tools), tools+taught)
-	}
-	if whole > 3400 {
-		t.Errorf("the whole list costs %d tokens, want at most 3,400", whole)
+// TestCostOfSurface checks the budget of all that a host loads into every conversation: the instructions, and the names,
+// descriptions and input schemas of the tools: by default in each strategy, and for a host whose hooks report the rest.
+func TestCostOfSurface(t *testing.T) {
+	count := counter(t)
+	for _, c := range []struct {
+		toolsets           []string
+		strategies         []prompts.Strategy
+		tools, most, whole int
+	}{
+		{[]string{verbs.Planning, verbs.Loop, verbs.Mode}, prompts.Strategies(), 13, 2000, 3400},
+		{[]string{verbs.Loop}, []prompts.Strategy{prompts.DefaultStrategy}, 4, 899, 900},
+	} {
+		w := newWorldWith(t, verbs.Options{}, mcpserver.Options{Toolsets: c.toolsets})
+		list, err := w.connect(t, handshake, nil).ListTools(t.Context(), nil)
+		testenv.Check(t, err)
+		tools, taught := 0, 0
+		for _, tool := range list.Tools {
+			n := count(tool.Name) + count(tool.Description) + count(tool.InputSchema)
+			t.Logf("%-24s %d", tool.Name, n)
+			tools += n
+		}
+		for _, s := range c.strategies {
+			taught = max(taught, count(prompts.Instructions(s, c.toolsets)))
+		}
+		whole := count(wireList(t, w))
+		t.Logf("%d tools of %d tokens, instructions of %d; the whole list %d", len(list.Tools), tools, taught, whole)
+		if len(list.Tools) != c.tools || tools+taught > c.most {
+			t.Errorf("%d tools and the instructions cost %d tokens, want %d for at most %d", len(list.Tools), tools+taught, c.tools, c.most)
+		}
+		if whole > c.whole {
+			t.Errorf("the whole list costs %d tokens, want at most %d", whole, c.whole)
+		}
 	}
 }
 

@@ -165,6 +165,11 @@ func ClaimOwners(s State, a Action) []string {
 	} else if mode := s.ModeNow(); t.isPlanning && mode.IsAgentsOwn {
 		owners = append(owners, mode.By)
 	}
+	if list, is := a.(AdoptHostPlan); is {
+		for _, mark := range list.marks(s) {
+			t.claims = append(t.claims, mark.Step)
+		}
+	}
 	for _, id := range t.claims {
 		if step, ok := s.step(id); ok && step.ClaimedBy != "" {
 			owners = append(owners, step.ClaimedBy)

@@ -176,7 +176,7 @@ func decideAll(s State, a Action, f Facts) ([]Event, error) {
 		return nil, err
 	}
 	switch a.(type) {
-	case Batch, Schedule: // they settle as they go
+	case Batch, Schedule, AdoptHostPlan: // they settle as they go
 		return events, nil
 	}
 	c := stateFold{state: s, facts: f}

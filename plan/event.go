@@ -16,6 +16,7 @@ func kinds() []kind {
 		{"plan_set_up", PlanSetUp{}},
 		{"draft_made", DraftMade{}},
 		{"host_plan_adopted", HostPlanAdopted{}},
+		{"host_task_linked", HostTaskLinked{}},
 		{"plan_restored", PlanRestored{}},
 		{"plan_cleared", PlanCleared{}},
 		{"plan_completed", PlanCompleted{}},

@@ -4,10 +4,11 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 )
 
-// HostList is the origin of a draft that was made from a host's own task list.
+// HostList is the origin of a draft that was made from a host's own task list, or the list that names steps of the plan in force.
 type HostList struct {
 	Host       string            `json:"host"`
 	Session    string            `json:"session"`
@@ -25,8 +26,9 @@ func (a *HostList) SessionKey() string {
 }
 
 // AdoptHostPlan asks for a draft with the contents of a host's own plan: a new one if no plan is open
-// and no draft waits, else an update of the draft from the same session's list. It changes nothing
-// else. A reported approval by the host's user is only noted, since any shell can claim one.
+// and no draft waits, else an update of the draft from the same session's list. If it names steps of
+// the plan in force, it asks to mark those instead. It changes nothing else. A reported approval by
+// the host's user is only noted, since any shell can claim one.
 type AdoptHostPlan struct {
 	Outline
 	Steps              []NewStep   // the whole list
@@ -35,6 +37,7 @@ type AdoptHostPlan struct {
 	Host               string
 	Session            string
 	IsHostApproved     bool // the host reports that its user agreed
+	IsActorGuessed     bool // mark nothing: a claim by a guessed name would refuse the agent's own commands
 }
 
 // TaskChange changes one task of a host's list. It adds the task if it is missing and has a title.
@@ -74,6 +77,10 @@ func (a AdoptHostPlan) clean(c *cleaner) Action {
 	return a
 }
 
+func (a AdoptHostPlan) sessionKey() string {
+	return (&HostList{Host: a.Host, Session: a.Session}).SessionKey()
+}
+
 func (t TaskChange) applyToSpec(s Spec) Spec {
 	set := func(to *string, text *string) {
 		if text != nil {
@@ -87,6 +94,11 @@ func (t TaskChange) applyToSpec(s Spec) Spec {
 }
 
 func (a AdoptHostPlan) decide(s State, f Facts) ([]Event, error) {
+	if marks := a.marks(s); len(marks) > 0 && s.Plan.Status == StatusActive {
+		return a.follow(s, f, marks), nil
+	} else if len(marks) > 0 && s.Plan.Status == StatusCompleted && len(marks) >= len(a.Steps) { // the list of a finished plan
+		return nil, nil
+	}
 	own, err := a.formerDraft(s)
 	if err != nil {
 		return nil, err
@@ -135,7 +147,7 @@ func (a AdoptHostPlan) decide(s State, f Facts) ([]Event, error) {
 
 // formerDraft returns the draft that was made from the session's list before, nil if a new one may be made.
 func (a AdoptHostPlan) formerDraft(s State) (*Plan, error) {
-	from := (&HostList{Host: a.Host, Session: a.Session}).SessionKey()
+	from := a.sessionKey()
 	switch {
 	case s.Draft != nil && s.Draft.HostList.SessionKey() == from && !s.Draft.HostList.IsDetached:
 		return s.Draft, nil
@@ -236,6 +248,85 @@ func addDependency(list []StepID, dep, of StepID) []StepID {
 	return append(slices.Clip(list), dep)
 }
 
+// follow returns the events that bring the steps of the plan in force to the states that the list gives them. A mark of a
+// list is no evidence, reopens nothing and settles no unknown outcome. The agent did not ask, so a refused mark is left out.
+func (a AdoptHostPlan) follow(s State, f Facts, marks []MarkStep) []Event {
+	c := stateFold{state: s, facts: f}
+	if a.Task != nil && a.linked(s.Plan.HostList) != marks[0].Step {
+		c.record(HostTaskLinked{Host: a.Host, Session: a.Session, Task: a.Task.Name, Step: marks[0].Step, At: f.Now})
+	}
+	for _, mark := range marks {
+		step, _ := c.state.step(mark.Step)
+		isOpen := (step.Status == Pending || step.Status == InProgress) && !step.IsUnknown() && c.state.Plan.Status == StatusActive
+		if mark.Status == Done && (f.Limits.Evidence || s.Plan.Approval != nil && (step.Verify != "" || len(step.Creates) > 0)) {
+			mark.Status = InProgress
+		}
+		if !isOpen || mark.Status != InProgress && mark.Status != Done {
+			continue
+		}
+		if events, err := mark.decide(c.state, f); err == nil {
+			c.record(events...)
+		}
+	}
+	return c.events
+}
+
+// marks returns the status of each step of the current plan that the list names.
+func (a AdoptHostPlan) marks(s State) (marks []MarkStep) {
+	if s.Plan == nil || a.IsActorGuessed {
+		return nil
+	}
+	titles, entries := map[string][]*Step{}, a.Steps
+	for step := range s.Plan.Steps.All() {
+		titles[FoldTitle(step.Title)] = append(titles[FoldTitle(step.Title)], step)
+	}
+	delete(titles, "") // no letters
+	if t := a.Task; t != nil && !t.IsRemoved {
+		entries = []NewStep{{Spec: t.applyToSpec(Spec{}), Progress: Progress{Status: t.Status}}}
+	}
+	for _, entry := range entries {
+		step := s.Plan.listed(entry.Title, titles)
+		if linked, known := s.step(a.linked(s.Plan.HostList)); known {
+			step = linked
+		}
+		if step != nil {
+			marks = append(marks, MarkStep{Step: step.ID, Status: cmp.Or(entry.Status, Pending)})
+		}
+	}
+	slices.SortStableFunc(marks, func(x, y MarkStep) int { return cmp.Compare(x.Status, y.Status) }) // done first: others may wait for it
+	return marks
+}
+
+// listed returns the step that an entry of a host's list names, by a title that no other step has, or by the id before it;
+// nil if there is none. Agents number their lists themselves: a number counts only if the titles begin alike.
+func (p *Plan) listed(entry string, titles map[string][]*Step) *Step {
+	if same := titles[FoldTitle(entry)]; len(same) == 1 {
+		return same[0]
+	}
+	for _, end := range []string{": ", ". ", ") ", " "} {
+		name, rest, _ := strings.Cut(entry, end)
+		id, _ := ParseStepID(name)
+		step, known := p.Steps.Get(id)
+		switch same := titles[FoldTitle(rest)]; {
+		case known && (name == id.String() || beginAlike(FoldTitle(rest), FoldTitle(step.Title))):
+			return step
+		case id != 0 && len(same) == 1:
+			return same[0]
+		}
+	}
+	return nil
+}
+
+func beginAlike(a, b string) bool { return strings.HasPrefix(a, b) || strings.HasPrefix(b, a) }
+
+// linked returns the step that the action's task is known to name, 0 if none.
+func (a AdoptHostPlan) linked(list *HostList) StepID {
+	if a.Task == nil || list.SessionKey() != a.sessionKey() {
+		return 0
+	}
+	return list.Tasks[a.Task.Name]
+}
+
 // HostPlanAdopted makes a draft from a host's own plan, or updates it.
 type HostPlanAdopted struct {
 	Plan Body `json:"plan"`
@@ -244,4 +335,24 @@ type HostPlanAdopted struct {
 func (e HostPlanAdopted) apply(s State) State {
 	s.Draft = e.Plan.Build()
 	return s
+}
+
+// HostTaskLinked records which step a host's task names: hosts report later changes by the task's name alone.
+type HostTaskLinked struct {
+	Host    string    `json:"host"`
+	Session string    `json:"session"`
+	Task    string    `json:"task"`
+	Step    StepID    `json:"step_id"`
+	At      time.Time `json:"at"`
+}
+
+func (e HostTaskLinked) apply(s State) State {
+	return s.withPlan(e.At, func(p *Plan) {
+		list, former := &HostList{Host: e.Host, Session: e.Session, Tasks: map[string]StepID{}}, p.HostList
+		if former.SessionKey() == list.SessionKey() {
+			maps.Copy(list.Tasks, former.Tasks)
+			maps.DeleteFunc(list.Tasks, func(_ string, step StepID) bool { return step == e.Step }) // at most a task per step
+		}
+		list.Tasks[e.Task], p.HostList = e.Step, list
+	})
 }

@@ -1,7 +1,9 @@
 package plan_test
 
 import (
+	"cmp"
 	"slices"
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -73,7 +75,8 @@ func TestAHostsListBecomesADraft(t *testing.T) {
 // TestOtherPlansStayAsTheyAre: an open plan, another draft, a read-only phase, a decision.
 func TestOtherPlansStayAsTheyAre(t *testing.T) {
 	open := withPlan(t, titled("a"))
-	open.refused(ann, todos("s", "a"))
+	open.refused(ann, todos("s", "b"))
+	open.unchanged(ann, todos("s", "a"))
 	open.mark(1, plan.Done)
 	open.do(ann, todos("s", "next")) // next to a completed plan
 	open.do(ann, plan.SetUp{Outline: plan.Outline{Objective: "Other"}, Steps: []plan.NewStep{titled("x")}})
@@ -97,7 +100,7 @@ func TestOtherPlansStayAsTheyAre(t *testing.T) {
 	rejected.refused(ann, todos("s", "a", "b"))
 	rejected.do(ann, todos("another", "a"))
 	rejected.do(person, plan.DecideDraft{Outcome: plan.Approved, Digest: plan.Digest(rejected.state.Draft)})
-	rejected.refused(ann, todos("another", "+a"))
+	rejected.refused(ann, todos("another", "+b"))
 	if p := rejected.state.Plan; p.Approval == nil || p.HostList.SessionKey() != "claude another" {
 		t.Errorf("%+v", p)
 	}
@@ -168,4 +171,136 @@ func TestAdoptionProperty(t *testing.T) {
 			}
 		}
 	})
+}
+
+// statuses lists the plan's steps with their statuses and owners.
+func statuses(w *workspace) (list []string) {
+	for step := range w.state.Plan.Steps.All() {
+		list = append(list, strings.TrimSpace(step.Title+" "+string(step.Status)+" "+step.ClaimedBy))
+	}
+	return list
+}
+
+// entries is a list like "completed: Build it".
+func entries(lines ...string) plan.AdoptHostPlan {
+	a := todos("s")
+	for _, line := range lines {
+		status, title, _ := strings.Cut(line, ": ")
+		step := titled(title)
+		step.Status = plan.ReadStatus(status)
+		a.Steps = append(a.Steps, step)
+	}
+	return a
+}
+
+// TestAListMarksThePlanInForce: entries name steps by title or id, and are marked by the rules of marks.
+func TestAListMarksThePlanInForce(t *testing.T) {
+	verified, created, after := titled("Test it"), titled("Build it"), titled("Ship it")
+	verified.Verify, created.Creates, after.DependsOn = "go test ./...", []string{"a.go"}, []plan.StepID{1}
+	steps := []plan.NewStep{titled("Look"), verified, created, after, titled("Twice"), titled("Twice")}
+	for name, c := range map[string]struct {
+		list     []string
+		approved bool
+		want     map[int]string // by position; the others stay pending
+	}{
+		"titles":           {list: []string{"in_progress: look."}, want: map[int]string{0: "in_progress ann"}},
+		"without approval": {list: []string{"completed: Test it", "completed: Build it"}, want: map[int]string{1: "done", 2: "done"}},
+		"evidence is demanded": {list: []string{"completed: Test it", "completed: Build it", "completed: Look"}, approved: true,
+			want: map[int]string{0: "done", 1: "in_progress ann", 2: "in_progress ann"}},
+		"ids": {list: []string{"in_progress: S001: any", "completed: 2. Test it now", "completed: task 3 (Build it)"},
+			want: map[int]string{0: "in_progress ann", 1: "done"}},
+		"the list's numbers": {list: []string{"completed: 2. Look", "completed: 1. Ship the rest", "completed: 2 tests fail"},
+			want: map[int]string{0: "done"}},
+		"the same title twice": {list: []string{"completed: Twice", "completed: 6. Twice"}, want: map[int]string{5: "done"}},
+		"dependencies":         {list: []string{"completed: Ship it"}},
+		"in any order": {list: []string{"in_progress: Ship it", "completed: Look"},
+			want: map[int]string{0: "done", 3: "in_progress ann"}},
+		"other statuses": {list: []string{"cancelled: Look", "skipped: Test it", "blocked: Build it", "failed: Twice"}},
+		"other entries":  {list: []string{"completed: Sleep", "in_progress: Look"}, want: map[int]string{0: "in_progress ann"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := withPlan(t, steps...)
+			if c.approved {
+				w = newWorkspace(t)
+				w.do(ann, plan.SetUp{Outline: plan.Outline{Objective: "Ship"}, Draft: true, Steps: steps})
+				w.do(person, plan.DecideDraft{Outcome: plan.Approved, Digest: plan.Digest(w.state.Draft)})
+			}
+			var want []string
+			for i, step := range steps {
+				status := cmp.Or(c.want[i], "pending")
+				want = append(want, step.Title+" "+status)
+			}
+			before := w.state.Revision
+			if len(c.want) == 0 {
+				w.unchanged(ann, entries(c.list...))
+			} else {
+				w.do(ann, entries(c.list...))
+				w.unchanged(ann, entries(c.list...))
+			}
+			if got := statuses(w); !slices.Equal(got, want) {
+				t.Errorf("got %q, want %q", got, want)
+			}
+			if w.state.Draft != nil || w.state.Plan.Steps.Len() != len(steps) || w.state.Revision > before+1 {
+				t.Errorf("%+v", w.state)
+			}
+			for step := range w.state.Plan.Steps.All() {
+				if len(step.Evidence) > 0 {
+					t.Errorf("%s has evidence: %+v", step.ID, step.Evidence)
+				}
+			}
+		})
+	}
+}
+
+// TestAListReopensAndTakesNothing: done, blocked, failed and other agents' steps stay as they are, and blockers hold.
+func TestAListReopensAndTakesNothing(t *testing.T) {
+	w := withPlan(t, titled("a"), titled("b"), titled("c"), titled("d"), titled("e"))
+	w.mark(1, plan.Done)
+	w.mark(2, plan.Blocked)
+	w.mark(3, plan.Failed)
+	w.do(bob, plan.MarkStep{Step: 4, Status: plan.InProgress})
+	w.unchanged(ann, entries("pending: a", "in_progress: a", "in_progress: b", "completed: c", "in_progress: d", "completed: d"))
+	w.do(ann, plan.RaiseSignal{ID: "ci", Level: plan.Blocker, Message: "red"})
+	w.unchanged(ann, entries("in_progress: e"))
+	w.refused(ann, entries("in_progress: something else"))
+
+	w = withPlan(t, titled("a"), titled("b"))
+	w.limits.Evidence = true
+	w.do(ann, entries("completed: a"))
+	w.do(ann, plan.EnterMode{})
+	w.refused(ann, entries("in_progress: b"))
+	if got := statuses(w); !slices.Equal(got, []string{"a in_progress ann", "b pending"}) {
+		t.Error(got)
+	}
+
+	w = withPlan(t, titled("a"))
+	w.do(ann, entries("completed: a"))
+	w.unchanged(ann, entries("completed: a")) // the list of a finished plan makes no draft
+	if w.state.Plan.Status != plan.StatusCompleted || w.state.Draft != nil {
+		t.Errorf("%+v", w.state)
+	}
+}
+
+// TestTasksMarkThePlanInForce: a host names a task's title once, and its name later.
+func TestTasksMarkThePlanInForce(t *testing.T) {
+	w := withPlan(t, titled("Look"), titled("Build it"))
+	one := func(change plan.TaskChange) plan.AdoptHostPlan {
+		a := todos("s")
+		a.Task = &change
+		return a
+	}
+	w.refused(ann, one(plan.TaskChange{Name: "7", Status: plan.Done}))
+	w.do(ann, one(plan.TaskChange{Name: "7", Title: text("build it")}))
+	w.refused(ann, one(plan.TaskChange{Name: "8", Title: text("Sleep")}))
+	w.do(ann, one(plan.TaskChange{Name: "7", Status: plan.InProgress}))
+	w.unchanged(ann, one(plan.TaskChange{Name: "7", Status: plan.InProgress}))
+	w.unchanged(ann, one(plan.TaskChange{Name: "7", Title: text("Build it, really")}))
+	w.refused(ann, one(plan.TaskChange{Name: "7", IsRemoved: true}))
+	other := one(plan.TaskChange{Name: "7", Status: plan.Done})
+	other.Session = "t"
+	w.refused(ann, other)
+	w.do(ann, one(plan.TaskChange{Name: "7", Status: plan.Done}))
+	if got := statuses(w); !slices.Equal(got, []string{"Look pending", "Build it done"}) {
+		t.Error(got)
+	}
 }

@@ -156,6 +156,12 @@ func (s State) step(id StepID) (*Step, bool) {
 	return s.Plan.Steps.Get(id)
 }
 
+// FoldTitle reduces a title to its letters and digits, to compare titles.
+func FoldTitle(title string) string {
+	isBetween := func(r rune) bool { return !unicode.In(r, unicode.L, unicode.M, unicode.N) }
+	return strings.Join(strings.FieldsFunc(strings.ToLower(title), isBetween), "")
+}
+
 // withStep returns s with one step of its plan changed by f, which gets a copy.
 func (s State) withStep(id StepID, at time.Time, f func(*Step)) State {
 	old, ok := s.step(id)

@@ -12,14 +12,17 @@ func Section(s Strategy) string {
 // Instructions returns a server's instructions for its client: a first line that says when to use planloop, for hosts
 // that load only tool names and instructions, and a digest of the [Section] and of the rules for agents. They have at
 // most 400 tokens and 2,000 bytes. They name only tools of the offered toolsets, recommend planning mode if "mode" is one
-// of them, and explain runnable steps if "execution" is; nil means planning, loop and mode.
+// of them, and explain runnable steps if "execution" is; nil means planning, loop and mode. With "loop" alone they are brief.
 func Instructions(s Strategy, toolsets []string) string {
 	offered := func(toolset string) bool { return toolsets == nil || slices.Contains(toolsets, toolset) }
-	mindset := mustRender("mindset_"+string(s.orDefault()), nil)
+	brief, mindset := slices.Equal(toolsets, []string{"loop"}), ""
+	if !brief || s.orDefault() != DefaultStrategy {
+		mindset = mustRender("mindset_"+string(s.orDefault()), nil)
+	}
 	return mustRender("instructions", struct {
-		Planning, Loop, Mode, Execution bool
-		Mindset                         string
-	}{offered("planning"), offered("loop"), offered("mode"), toolsets != nil && offered("execution"), mindset})
+		Planning, Loop, Mode, Execution, Brief bool
+		Mindset                                string
+	}{offered("planning"), offered("loop"), offered("mode"), toolsets != nil && offered("execution"), brief, mindset})
 }
 
 // Strategy is the mindset taught by the planning section. The zero value, and any unknown value, renders as

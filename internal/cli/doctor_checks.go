@@ -161,6 +161,10 @@ func (a *app) checkHosts(ctx context.Context, place workspace.Workspace) []findi
 		switch {
 		case installed, k.Found != "" && len(k.Faults) > 0:
 			all = append(all, a.hostFindings(ctx, k)...)
+			for _, rival := range k.rivals {
+				all = append(all, finding{About: "host", State: fine, Text: k.Title + ": " + rival + ", and the first answer counts",
+					Next: "remove that hook if planloop should review plans", Person: true})
+			}
 		case k.Found != "":
 			idle = append(idle, k.Host)
 		}

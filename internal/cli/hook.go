@@ -348,13 +348,14 @@ func (a *app) stillRestricted(ctx context.Context, place workspace.Workspace) bo
 	return err != nil || hold.By != ""
 }
 
-// adopt drafts the plan that an agent keeps in its host, if no plan is open. It reports nothing: the agent did not ask for the draft, and
-// any shell can fake a hook call, so the draft has no effect until a person decides.
+// adopt drafts the plan that an agent keeps in its host, or marks the steps of the plan in force that it names. It reports nothing: the
+// agent did not ask for it. Any shell can fake a hook call, so a draft has no effect until a person decides, and marks are no evidence.
 func (a *app) adopt(ctx context.Context, ws *openWorkspace, call hook.Call) {
 	adopted := call.HostPlan()
 	if adopted == nil {
 		return
 	}
+	adopted.IsActorGuessed = a.hookCaller(ws).Actor.Kind != plan.Agent
 	if _, err := ws.verbs.AdoptHostPlan(ctx, a.hostAgent(ws, call), *adopted); err != nil {
 		a.logger().Debug("a host's plan was not adopted", "host", call.Host, "error", err)
 	}

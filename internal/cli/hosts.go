@@ -42,6 +42,7 @@ type hostState struct {
 	Note      string       `json:"note,omitempty"`
 
 	userPrograms []string // the programs named in the user's own files and plugins
+	rivals       []string // other programs' hooks that may decide about its plans
 	remedy       string   // fix for a program that its plugin cannot start; "" without a plugin
 }
 
@@ -95,7 +96,8 @@ func (a *app) hostStates(ctx context.Context, place workspace.Workspace) ([]host
 			k.Faults = append(k.Faults, faults(its)...)
 		}
 		if k.Hooks.IsInstalled() || k.Project.Hooks.IsInstalled() {
-			k.Obstacles = orEmpty(m.Coverage(k.Host).Problems)
+			coverage := m.Coverage(k.Host)
+			k.Obstacles, k.rivals = orEmpty(coverage.Problems), coverage.Rivals
 		}
 		if own.IsConfigured() || k.Project.isConfigured() || k.Plugin != "" {
 			k.Note = own.Note

@@ -4,15 +4,20 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"io"
 	"strings"
 	"time"
 
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/spf13/cobra"
 
+	"github.com/planloop/planloop/internal/hook"
 	"github.com/planloop/planloop/internal/review"
 	"github.com/planloop/planloop/internal/safetext"
 	"github.com/planloop/planloop/internal/terminal"
 	"github.com/planloop/planloop/internal/verbs"
+	"github.com/planloop/planloop/internal/workspace"
 	"github.com/planloop/planloop/plan"
 )
 
@@ -20,6 +25,7 @@ func newStatusCommand(a *app) *cobra.Command {
 	var wait time.Duration
 	var task string
 	var page int
+	var line bool
 	in := func(*cobra.Command, []string) (verbs.Status, error) {
 		if wait < 0 {
 			return verbs.Status{}, usageError{fmt.Errorf("--wait %s is negative; give a time such as 30s", wait)}
@@ -33,6 +39,9 @@ func newStatusCommand(a *app) *cobra.Command {
 		return in, err
 	}
 	cmd := newCommand("status", "", noArguments, func(cmd *cobra.Command, args []string) error {
+		if line {
+			return a.statusLine(cmd.Context())
+		}
 		reply, err := callVerb(cmd, args, a, (*verbs.Service).Status, in)
 		switch {
 		case err != nil:
@@ -45,9 +54,38 @@ func newStatusCommand(a *app) *cobra.Command {
 		return a.reply(reply)
 	})
 	cmd.Flags().DurationVar(&wait, "wait", 0, "wait at most `TIME`, such as 30s, for a change")
+	cmd.Flags().BoolVar(&line, lineFlag, false, "print one short line for a status bar, or nothing")
 	cmd.Flags().IntVar(&page, "page", 0, "show a `PAGE` of all facts that bind agents, from 1")
 	cmd.Flags().StringVar(&task, "task", "", "show this `TASK` in full, such as 2")
 	return cmd
+}
+
+// lineFlag is the flag of status for a status bar, which is redrawn often and has no room for faults or questions.
+const lineFlag = "line"
+
+// statusLine prints the state of the calling session's track in one line. It prints nothing if that fails or takes too long.
+func (a *app) statusLine(ctx context.Context) error {
+	type statusBar struct { // what Claude Code writes to the command's standard input
+		Session string `json:"session_id"`
+		Dir     string `json:"cwd"`
+	}
+	var bar statusBar
+	if !a.inIsTerminal {
+		inTime, cancel := context.WithTimeout(ctx, 200*time.Millisecond)
+		defer cancel()
+		bar, _ = await(inTime, func() (bar statusBar, err error) {
+			return bar, json.UnmarshalDecode(jsontext.NewDecoder(io.LimitReader(a.in, hook.MaxPayload)), &bar)
+		})
+	}
+	a.noWarnings, a.hookSession = true, cmp.Or(bar.Session, lineFlag) // an unknown session is on the only open track, else on main
+	a.hostLookup = workspace.Lookup{Dir: bar.Dir, Hosted: bar.Dir != ""}
+	ctx, cancel := context.WithTimeout(ctx, hookTimeout)
+	defer cancel()
+	state, err := await(ctx, func() (plan.State, error) { _, state, err := a.state(ctx); return state, err })
+	if line := a.screen().StatusLine(state); line != "" && err == nil {
+		return a.printLines([]string{line})
+	}
+	return nil
 }
 
 func newResumeCommand(a *app) *cobra.Command {

@@ -70,6 +70,9 @@ func noTrack(place workspace.Workspace) error {
 
 // chooseTrack puts a person's command on a track: the one that the person switched to, else by the command's need. Agents have their own.
 func (a *app) chooseTrack(cmd *cobra.Command, args []string) error {
+	if cmd.Flags().Changed(lineFlag) {
+		return nil // see statusLine
+	}
 	need := trackNeedOf(commandName(cmd))
 	mayBegin := need <= newPlan || slices.Contains([]string{"plan", "plan start", "submit", "update"}, commandName(cmd))
 	if a.namesTrack() && !mayBegin && !a.flags.ephemeral {

@@ -68,6 +68,8 @@ func phraseOf(e plan.Event) string {
 		return "draft of " + planPhrase(e.Plan, "made")
 	case plan.HostPlanAdopted:
 		return "draft of " + planPhrase(e.Plan, "made of the plan in "+e.Plan.HostList.SessionKey())
+	case plan.HostTaskLinked:
+		return "task " + plan.Quote(e.Task) + " of " + e.Host + " linked to " + e.Step.String()
 	case plan.PlanRestored:
 		return planPhrase(e.Plan, "restored")
 	case plan.PlanCleared:

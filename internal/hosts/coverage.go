@@ -17,6 +17,7 @@ import (
 // Coverage is what all settings of a host together say about planloop's hooks.
 type Coverage struct {
 	Problems []string  // why a tool that writes may run without a hook, each with its fix; empty if none can
+	Rivals   []string  // other programs' hooks that may decide about a plan that Claude Code shows
 	Changed  time.Time // when the hooks, or the programs that they start, changed; later if planloop noticed it later
 }
 
@@ -59,7 +60,7 @@ func (m Machine) Coverage(name string) Coverage {
 				}
 				events, _ := lookUp(all, h.hooks.root...)
 				layer, _ := events.(map[string]any)
-				layers = append(layers, layer)
+				layers, c.Rivals = append(layers, layer), append(c.Rivals, m.rivals(path, layer)...)
 			}
 			if whole := h.hooks.whole; h.hooks.file == "" && whole != nil && look(whole.path) { // a plugin of planloop's own
 				text, err := readAll(whole.path)
@@ -84,6 +85,23 @@ func (m Machine) Coverage(name string) Coverage {
 	}
 	c.Changed = m.firstSeen(strings.Join(append(paths, name), "\n"), hashText(strings.Join(append(seen, c.Problems...), "\n")), c.Changed)
 	return c
+}
+
+// rivals lists the hooks of other programs that name Claude Code's tool for showing a plan. A matcher for all tools does not count:
+// such a hook seldom decides.
+func (m Machine) rivals(path string, events map[string]any) (all []string) {
+	isSetting := func(word string) bool { return strings.Contains(word, "=") } // may be a secret
+	for _, native := range []string{"PermissionRequest", "PreToolUse"} {
+		for _, h := range listHooks(events[native]) {
+			matcher, _ := h.group["matcher"].(string)
+			if strings.Contains(matcher, "ExitPlanMode") && len(m.hookCalls(h.handler)) == 0 {
+				words := slices.DeleteFunc(strings.Fields(strings.Join(commandLines(h.handler), " ")), isSetting)
+				all = appendNew(all, "the hook "+append(words, "without a command")[0]+" for "+native+" in "+m.Short(path)+
+					" is also asked about plans (ExitPlanMode)")
+			}
+		}
+	}
+	return all
 }
 
 // coverageProblems returns why planloop's hooks in the layers do not cover every tool that writes. It adds what it saw to seen.

@@ -103,6 +103,31 @@ func (s Screen) Fit(text string, margin int) string {
 	return ansi.Truncate(text, max(s.width-margin, narrowest/2), s.marks.more)
 }
 
+// StatusLine returns the state in at most 60 columns for a status bar, "" if there is nothing to report.
+func (s Screen) StatusLine(state plan.State) string {
+	p, before, title, after := state.Plan, "", "", ""
+	switch questions := state.CurrentQuestions(); {
+	case state.Draft != nil && state.ModeNow().Request != nil && !state.IsReturned():
+		before, title = "plan waits for you: ", state.Draft.Objective
+	case len(questions) > 0:
+		before, title = "question for you: ", questions[0].Text
+	case state.PhaseNow().IsRestricted():
+		before, title = "planning: ", state.ModeNow().About()
+	case p == nil || p.IsOver():
+		return ""
+	default:
+		title, after = p.Objective, fmt.Sprintf(": %d/%d", p.Steps.Count(plan.Done), p.Steps.Len())
+		if blockers := state.OpenSignals(plan.Blocker); len(blockers) > 0 {
+			after += ", blocked by " + plan.Shorten(safetext.EscapeLine(blockers[0].ID), narrowest/2)
+		} else if p.Status != plan.StatusActive {
+			after += ", " + string(p.Status)
+		} else if step := p.Steps.Next(); step != nil && step.Status == plan.InProgress {
+			after += ", " + step.ID.String() + " in progress"
+		}
+	}
+	return before + ansi.Truncate(safetext.EscapeLine(title), 60-ansi.StringWidth(before+after), s.marks.more) + after
+}
+
 // Hang lays out printable text after a label; further lines are marked.
 func (s Screen) Hang(label string, look Style, text string) []string {
 	further := safetext.Mark

@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"slices"
 	"strings"
-	"unicode"
 
 	"github.com/planloop/planloop/internal/tokens"
 	"github.com/planloop/planloop/plan"
@@ -205,23 +204,17 @@ func withoutKnown(state plan.State, all []Suggestion) []Suggestion {
 	seen := map[string]bool{}
 	for step := range currentSteps(state).All() {
 		if !step.Status.IsFinished() {
-			seen[normalTitle(step.Title)] = true
+			seen[plan.FoldTitle(step.Title)] = true
 		}
 	}
 	kept := []Suggestion{}
 	for _, s := range all {
-		if key := normalTitle(s.Title); key != "" && !seen[key] {
+		if key := plan.FoldTitle(s.Title); key != "" && !seen[key] {
 			seen[key] = true
 			kept = append(kept, s)
 		}
 	}
 	return kept
-}
-
-// normalTitle reduces a title to its letters and digits, to compare titles.
-func normalTitle(title string) string {
-	between := func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }
-	return strings.Join(strings.FieldsFunc(strings.ToLower(title), between), " ")
 }
 
 func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }

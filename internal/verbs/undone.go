@@ -85,7 +85,9 @@ func (u *undone) find(submitted, edited *plan.Plan) {
 		part := change.StepID.String() + "/"
 		switch {
 		case change.Change == stepRemoved:
-			if back := titled(u.now, old.Title); settle("title/"+old.Title) && back != nil {
+			at := slices.IndexFunc(u.now.Steps.List(), func(step *plan.Step) bool { return step.Title == old.Title })
+			if settle("title/"+old.Title) && at >= 0 {
+				back := u.now.Steps.At(at)
 				add(part, named(back)+" was removed", "put it back", "", plan.EditDraft{Remove: back.ID})
 			}
 			continue
@@ -159,15 +161,6 @@ func predecessor(p *plan.Plan, of *plan.Step, ids map[plan.StepID]plan.StepID) p
 		before = cmp.Or(ids[step.ID], before)
 	}
 	return before
-}
-
-func titled(p *plan.Plan, title string) *plan.Step {
-	for step := range p.Steps.All() {
-		if step.Title == title {
-			return step
-		}
-	}
-	return nil
 }
 
 // Told describes the edit to the agent that undid it (you), or to a person (the agent).

@@ -328,10 +328,10 @@ func referencesIn(state plan.State, added []taskInput) references {
 	r.titles = sync.OnceValue(func() map[string][]plan.StepID {
 		titles := map[string][]plan.StepID{}
 		for step := range currentSteps(state).All() {
-			titles[safetext.FoldWord(step.Title)] = append(titles[safetext.FoldWord(step.Title)], step.ID)
+			titles[plan.FoldTitle(step.Title)] = append(titles[plan.FoldTitle(step.Title)], step.ID)
 		}
 		for i, t := range added {
-			key := safetext.FoldWord(t.spec.Title)
+			key := plan.FoldTitle(t.spec.Title)
 			titles[key] = append(titles[key], r.first+plan.StepID(i))
 		}
 		return titles
@@ -341,7 +341,7 @@ func referencesIn(state plan.State, added []taskInput) references {
 
 // titled returns the only task with that title.
 func (r references) titled(title string) (plan.StepID, bool) {
-	ids := r.titles()[safetext.FoldWord(title)]
+	ids := r.titles()[plan.FoldTitle(title)]
 	return append(ids, 0)[0], len(ids) == 1
 }
 
