@@ -351,7 +351,7 @@ func (a *app) stillRestricted(ctx context.Context, place workspace.Workspace) bo
 // adopt drafts the plan that an agent keeps in its host, if no plan is open. It reports nothing: the agent did not ask for the draft, and
 // any shell can fake a hook call, so the draft has no effect until a person decides.
 func (a *app) adopt(ctx context.Context, ws *openWorkspace, call hook.Call) {
-	adopted := call.HostPlan()
+	adopted := call.HostPlan(a.hostFiles(call))
 	if adopted == nil {
 		return
 	}

@@ -34,8 +34,9 @@ func (a *app) followHostReview(ctx context.Context, ws *openWorkspace, call hook
 	}
 	var err error
 	caller, host := a.hostAgent(ws, call), string(call.Host)
-	if call.Moment == hook.AfterTool && call.IsPlanShown() && call.Subagent == "" && isStartedByHost(call, a.ancestors()) {
-		said, err = ws.verbs.HostAnswered(ctx, caller, host, call.Session, call.PlanText(nil))
+	isAnswer := call.IsPlanAccepted() && call.Subagent == "" || call.Moment == hook.UserPrompt && isMarked
+	if isAnswer && isStartedByHost(call, a.ancestors()) {
+		said, err = ws.verbs.HostAnswered(ctx, caller, host, call.Session, call.PlanText(a.hostFiles(call)))
 	}
 	if isMarked && said == "" && err == nil && call.Moment != hook.SessionStart {
 		err = ws.verbs.LeaveHostReview(ctx, caller, plan.LeaveHostReview{Host: host, Session: call.Session})
@@ -66,7 +67,7 @@ func isStartedByHost(call hook.Call, chain []process.Ancestor) bool {
 // not to wait for a decision about it. In the hosts that show their own prompt only after the hook, planloop waits only where a person
 // can decide.
 func (a *app) submitShownPlan(ctx context.Context, ws *openWorkspace, call hook.Call) (answer hookAnswer) {
-	shown := call.ReviewedPlan(func(file string) string { return a.readHostFile(call.Host, file) })
+	shown := call.ReviewedPlan(a.hostFiles(call))
 	if shown == nil || call.Moment != hook.AskUser && !a.waitsBeforePrompt(ctx, ws, call) {
 		return answer
 	}
@@ -103,7 +104,8 @@ func (a *app) awaitReview(ctx context.Context, answer hookAnswer) hook.Answer {
 	if err != nil {
 		return hook.Answer{}
 	}
-	if ws := a.ws.Load(); ws != nil && decided != (verbs.HostAnswer{}) {
+	isToldLater := decided.IsApproved && answer.call.Moment == hook.Stop // with the user's answer in the host
+	if ws := a.ws.Load(); ws != nil && decided != (verbs.HostAnswer{}) && !isToldLater {
 		ws.presence.EndHostReview(a.ancestors, answer.call.Session)
 	}
 	if decided.IsApproved {
@@ -136,6 +138,11 @@ func whileRunning(ctx context.Context, p process.Ancestor) (context.Context, con
 }
 
 const maxHostFile = 64 << 20 // bytes: a file of Codex contains a whole session
+
+// hostFiles returns a function that reads files of the call's host.
+func (a *app) hostFiles(call hook.Call) func(path string) string {
+	return func(path string) string { return a.readHostFile(call.Host, path) }
+}
 
 // readHostFile returns the text of a host's file, "" if it cannot be read. A relative path is one in the host's folder for plans.
 func (a *app) readHostFile(host hook.Host, path string) string {

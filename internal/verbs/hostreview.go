@@ -130,7 +130,7 @@ func (s *Service) HostAnswered(ctx context.Context, c Caller, host, session, tex
 		return "", nil
 	}
 	said, err := s.decisionWithComments(ctx, state)
-	if same == state.Plan.HostPlan.Text { // the host did not take over the edits
+	if same == "" || same == state.Plan.HostPlan.Text { // the host did not take over the edits
 		said += prefixed("\n", editedPlan(state.Plan))
 	}
 	return said + "\nplanloop tracks it as " + steps(state.Plan) + ". " + s.heartbeat(state, c).NextAction, err
