@@ -351,7 +351,7 @@ func (a *app) stillRestricted(ctx context.Context, place workspace.Workspace) bo
 // adopt drafts the plan that an agent keeps in its host, or marks the steps of the plan in force that it names. It reports nothing: the
 // agent did not ask for it. Any shell can fake a hook call, so a draft has no effect until a person decides, and marks are no evidence.
 func (a *app) adopt(ctx context.Context, ws *openWorkspace, call hook.Call) {
-	adopted := call.HostPlan()
+	adopted := call.HostPlan(a.hostFiles(call))
 	if adopted == nil {
 		return
 	}

@@ -32,14 +32,14 @@ func (a *app) followHostReview(ctx context.Context, ws *openWorkspace, call hook
 	if isMarked {
 		ws.presence.EndHostReview(a.ancestors, call.Session)
 	}
-	isAnswer := call.Moment == hook.AfterTool && call.IsPlanShown() && call.Subagent == "" && isStartedByHost(call, a.ancestors())
+	isAnswer := call.IsPlanAccepted() && call.Subagent == "" || call.Moment == hook.UserPrompt && isMarked
 	if !isMarked && !isAnswer {
 		return ""
 	}
 	var err error
 	caller, host := a.hostAgent(ws, call), string(call.Host)
-	if isAnswer {
-		note, err = ws.verbs.HostAnswered(ctx, caller, host, call.Session, call.PlanText(nil))
+	if isAnswer && isStartedByHost(call, a.ancestors()) {
+		note, err = ws.verbs.HostAnswered(ctx, caller, host, call.Session, call.PlanText(a.hostFiles(call)))
 	}
 	if isMarked && note == "" && err == nil && call.Moment != hook.SessionStart {
 		err = ws.verbs.LeaveHostReview(ctx, caller, plan.LeaveHostReview{Host: host, Session: call.Session})
@@ -69,7 +69,7 @@ func isStartedByHost(call hook.Call, chain []process.Ancestor) bool {
 // submitShownPlan submits the plan that the host is about to show its user. The answer has a review to wait for, unless the call shows no
 // plan, or the hook must not wait.
 func (a *app) submitShownPlan(ctx context.Context, ws *openWorkspace, call hook.Call) (answer hookAnswer) {
-	shown := call.ReviewedPlan(func(file string) string { return a.readHostFile(call.Host, file) })
+	shown := call.ReviewedPlan(a.hostFiles(call))
 	if shown == nil || call.Moment != hook.AskUser && !a.waitsBeforePrompt(ctx, ws, call) {
 		return answer
 	}
@@ -106,7 +106,8 @@ func (a *app) awaitReview(ctx context.Context, answer hookAnswer) hook.Answer {
 	if err != nil {
 		return hook.Answer{}
 	}
-	if ws := a.ws.Load(); ws != nil && decided != (verbs.HostAnswer{}) {
+	isToldLater := decided.IsApproved && answer.call.Moment == hook.Stop // with the user's answer in the host
+	if ws := a.ws.Load(); ws != nil && decided != (verbs.HostAnswer{}) && !isToldLater {
 		ws.presence.EndHostReview(a.ancestors, answer.call.Session)
 	}
 	if decided.IsApproved {
@@ -139,6 +140,11 @@ func whileRunning(ctx context.Context, p process.Ancestor) (context.Context, con
 }
 
 const maxHostFile = 64 << 20 // bytes: a file of Codex contains a whole session
+
+// hostFiles returns a function that reads files of the call's host.
+func (a *app) hostFiles(call hook.Call) func(path string) string {
+	return func(path string) string { return a.readHostFile(call.Host, path) }
+}
 
 // readHostFile returns the text of a host's file, "" if it cannot be read. A relative path is one in the host's folder for plans.
 func (a *app) readHostFile(host hook.Host, path string) string {

@@ -39,6 +39,7 @@ const (
 	AfterTool    Moment = "after_tool"
 	SessionStart Moment = "session_start" // also after a compaction, where the host reports it
 	Stop         Moment = "stop"          // the agent is about to end its turn
+	UserPrompt   Moment = "user_prompt"   // the user has sent the agent a message
 	AskUser      Moment = "ask_user"      // the host shows its user a plan, and asks whether to carry it out
 )
 
@@ -98,7 +99,7 @@ func (c Call) IsOwn() bool { return c.Effect == Calls && c.Server == OwnServer }
 // Answer is a hook's answer. The zero value lets the agent continue and says nothing.
 type Answer struct {
 	Refuse   string    // of BeforeTool and AskUser: why the tool must not run, and what to do instead; for the agent
-	Context  string    // of SessionStart and AfterTool: facts for the agent
+	Context  string    // of SessionStart, AfterTool and UserPrompt: facts for the agent
 	Continue string    // of Stop: the agent's unfinished work, or the answer to its plan; the agent reads it and continues once
 	Approval *Approval // of a plan that the host shows its user
 }
@@ -135,7 +136,7 @@ func (c Call) Write(a Answer) (stdout, stderr []byte, code int) {
 // text returns the text of an answer at a moment, never a blank one: some hosts ignore a refusal without a reason.
 func (a Answer) text(moment Moment) string {
 	text := map[Moment]string{BeforeTool: a.Refuse, AskUser: a.Refuse, SessionStart: a.Context,
-		AfterTool: a.Context, Stop: a.Continue}[moment]
+		AfterTool: a.Context, UserPrompt: a.Context, Stop: a.Continue}[moment]
 	if text != "" && strings.TrimSpace(text) == "" {
 		return "planloop gave no reason."
 	}

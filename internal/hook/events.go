@@ -47,7 +47,8 @@ func Events(host Host) []Event {
 		ask := Event{"permission-request", "PermissionRequest", AskUser, "ExitPlanMode"}
 		return []Event{start, before, ask, after("ExitPlanMode|TodoWrite|TaskCreate|TaskUpdate"), stop}
 	case Codex:
-		return []Event{start, before, after("update_plan"), stop}
+		prompt := Event{"user-prompt-submit", "UserPromptSubmit", UserPrompt, ""} // as after Codex's own question about a plan
+		return []Event{start, before, after("update_plan"), stop, prompt}
 	case Gemini:
 		return []Event{
 			start,

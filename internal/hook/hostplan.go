@@ -14,8 +14,8 @@ import (
 )
 
 // HostPlan returns the change that the call makes to the plan that the session's agent keeps in its host; nil if it makes none, or an
-// unreadable one.
-func (c Call) HostPlan() *plan.AdoptHostPlan {
+// unreadable one. read is as in ReviewedPlan.
+func (c Call) HostPlan(read func(path string) string) *plan.AdoptHostPlan {
 	moment := AfterTool
 	if !slices.ContainsFunc(Events(c.Host), func(e Event) bool { return e.Moment == AfterTool }) {
 		moment = BeforeTool
@@ -26,7 +26,7 @@ func (c Call) HostPlan() *plan.AdoptHostPlan {
 	var a *plan.AdoptHostPlan
 	switch c.planTool() {
 	case exitPlanMode:
-		a = c.shownPlan()
+		a = c.shownPlan(read)
 	case "todowrite", "updatetodo", "managetodolist":
 		a = c.listedPlan("To-do list of Claude Code")
 	case "updateplan":
@@ -58,13 +58,13 @@ func (c Call) planTool() string {
 }
 
 // shownPlan reads a plan written for people. The user agreed to it if the tool has answered.
-func (c Call) shownPlan() *plan.AdoptHostPlan {
+func (c Call) shownPlan(read func(path string) string) *plan.AdoptHostPlan {
 	const objective = "Plan of Claude Code"
-	read, err := exchange.ReadPlanText([]byte(c.PlanText(nil)), objective)
-	if err != nil {
+	found, err := exchange.ReadPlanText([]byte(c.PlanText(read)), objective)
+	if err != nil || c.Moment == AfterTool && !c.IsPlanAccepted() {
 		return nil
 	}
-	return &plan.AdoptHostPlan{Outline: read.Outline, Steps: read.Steps, IsOutlineGenerated: read.Objective == objective,
+	return &plan.AdoptHostPlan{Outline: found.Outline, Steps: found.Steps, IsOutlineGenerated: found.Objective == objective,
 		IsHostApproved: c.Result != nil}
 }
 
@@ -91,6 +91,15 @@ func (c Call) ReviewedPlan(read func(path string) string) *plan.SubmitPlan {
 
 // IsPlanShown reports whether the call is of the tool that shows the host's plan to its user.
 func (c Call) IsPlanShown() bool { return c.Effect == Plans && c.planTool() == exitPlanMode }
+
+// IsPlanAccepted reports whether that tool has answered, and the user accepted the plan. Gemini CLI's also answers that the user did not.
+func (c Call) IsPlanAccepted() bool {
+	var answer struct {
+		Display string `json:"returnDisplay"`
+	}
+	_ = json.Unmarshal(c.Result, &answer) // Gemini CLI's has it
+	return c.Moment == AfterTool && c.IsPlanShown() && (c.Host != Gemini || strings.HasPrefix(answer.Display, "Plan approved"))
+}
 
 // PlanText returns the whole plan that the call shows or has shown to the host's user, "" without one. read is as in ReviewedPlan.
 func (c Call) PlanText(read func(path string) string) string {
@@ -129,7 +138,11 @@ func (c Call) planOfTurn(read func(path string) string) (text string) {
 			} `json:"payload"`
 		}
 		_ = json.Unmarshal([]byte(line), &entry) // most entries have another form
-		if isTurn = isTurn && entry.Payload.Turn == "" || entry.Payload.Turn == c.Turn; !isTurn || entry.Payload.Role != "assistant" {
+		isTurn = isTurn && entry.Payload.Turn == "" || entry.Payload.Turn == c.Turn
+		if isTurn && entry.Payload.Role == "user" { // such as a hook's answer to a plan, which continues the turn
+			text = ""
+		}
+		if !isTurn || entry.Payload.Role != "assistant" {
 			continue
 		}
 		for _, part := range entry.Payload.Content {

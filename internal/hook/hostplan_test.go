@@ -1,6 +1,8 @@
 package hook
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -53,7 +55,7 @@ func TestHostPlan(t *testing.T) {
 		{"update_plan", `{"plan":` + strings.Repeat("[", 200_000) + `}`, "", "", false, false},
 		{"update_plan", `[`, "", "", false, false},
 	} {
-		got, text := planCall(c.tool, c.input, c.result).HostPlan(), ""
+		got, text := planCall(c.tool, c.input, c.result).HostPlan(nil), ""
 		if got != nil {
 			text = planText(got)
 			if got.IsHostApproved != c.agreed || got.IsOutlineGenerated == c.named || got.Objective == "" || got.Session != "s" {
@@ -80,7 +82,7 @@ func TestRecordedHostPlans(t *testing.T) {
 	got := map[string]string{}
 	for _, p := range payloads(t) {
 		call, err := Read(p.host, p.event, p.text)
-		if a := call.HostPlan(); err == nil && a != nil {
+		if a := call.HostPlan(nil); err == nil && a != nil {
 			got[p.name] = a.Objective + ": " + planText(a)
 		}
 	}
@@ -91,7 +93,7 @@ func TestRecordedHostPlans(t *testing.T) {
 
 func TestHostPlanExplanation(t *testing.T) {
 	for why, inNotes := range map[string]bool{"why": false, strings.Repeat("a", plan.MaxSummary+1): true} {
-		a := planCall("update_plan", `{"explanation":"`+why+`","plan":[{"step":"A"}]}`, "").HostPlan()
+		a := planCall("update_plan", `{"explanation":"`+why+`","plan":[{"step":"A"}]}`, "").HostPlan(nil)
 		if a == nil || (a.Summary == why) == inNotes || (a.ContextNotes == why) != inNotes {
 			t.Errorf("%.10s: %+v", why, a)
 		}
@@ -115,7 +117,7 @@ func TestHostPlanIsReadOnce(t *testing.T) {
 		"unknown session": {with(todos, func(c *Call) { c.Session = "" }), false},
 		"another tool":    {with(todos, func(c *Call) { c.Effect = Reads }), false},
 	} {
-		if got := c.call.HostPlan(); (got != nil) != c.read {
+		if got := c.call.HostPlan(nil); (got != nil) != c.read {
 			t.Errorf("%s: got %+v", name, got)
 		}
 	}
@@ -168,11 +170,76 @@ func FuzzHostPlan(f *testing.F) {
 		if len(input)+len(result) > 64<<10 {
 			return
 		}
-		a := planCall(tool, input, result).HostPlan()
+		a := planCall(tool, input, result).HostPlan(nil)
 		if a == nil {
 			return
 		}
 		facts := plan.Facts{Now: time.Unix(1, 0), Actor: plan.Actor{Kind: plan.Agent, Name: "a"}}
 		testenv.Must(plan.Decide(plan.State{}, *a, facts))(t)
 	})
+}
+
+// TestPlanOfTurn: the plan that Codex's last answer proposes, from the recorded file of a session. Its hooks' payload leaves the plan out.
+func TestPlanOfTurn(t *testing.T) {
+	session := string(testenv.Must(os.ReadFile(filepath.Join("testdata", "codex", "0.169.0-session-with-plans.jsonl")))(t))
+	stop := testenv.Must(os.ReadFile(filepath.Join("testdata", "codex", "0.169.0-stop-plan.json")))(t)
+	asked, _, _ := strings.Cut(session, `{"type":"message","id":"msg_3"`) // before the second plan
+	asked = asked[:strings.LastIndex(asked, "\n")+1]
+	returned := asked[:strings.Index(asked, "<hook_prompt")]
+	otherTurn := func(c *Call) { c.Turn = "01a22339-2ca2-79f0-920a-039a908a5863" }
+	for name, c := range map[string]struct {
+		session, want string
+		change        func(*Call)
+	}{
+		"first":                   {returned[:strings.LastIndex(returned, "\n")+1], "Print the greeting", nil},
+		"revised":                 {session, "Print the greeting with the name", nil},
+		"returned, not revised":   {asked, "", nil},
+		"of an earlier turn":      {session, "", otherTurn},
+		"in the message":          {"", "B", func(c *Call) { c.Message = "<proposed_plan>\n1. A\n2. B\n</proposed_plan>" }},
+		"of a turn without an id": {session, "", func(c *Call) { c.Turn = "" }},
+		"without a file":          {session, "", func(c *Call) { c.Transcript = "" }},
+		"of a subagent":           {session, "", func(c *Call) { c.Subagent = "a1" }},
+	} {
+		call := testenv.Must(Read(Codex, "stop", stop))(t)
+		if c.change != nil {
+			c.change(&call)
+		}
+		got, last := call.ReviewedPlan(func(path string) string {
+			if path != call.Transcript {
+				t.Errorf("%s: reads %s", name, path)
+			}
+			return c.session
+		}), ""
+		if got != nil {
+			last = got.Steps[len(got.Steps)-1].Title
+		}
+		if last != c.want {
+			t.Errorf("%s: got %q, want %q", name, last, c.want)
+		}
+	}
+}
+
+// TestPlanOfGemini: Gemini CLI names the file of its plan before and after it asks its user, whatever the user answers.
+func TestPlanOfGemini(t *testing.T) {
+	read := func(name string) string {
+		return map[string]string{"p.md": "# Mend it\n\n1. A\n2. B\n", "greet.md": "# Greet\n\n1. A\n"}[name]
+	}
+	got := map[string]string{}
+	for _, p := range payloads(t) {
+		call, err := Read(p.host, p.event, p.text)
+		if err != nil || p.host != Gemini || !call.IsPlanShown() {
+			continue
+		}
+		if a := call.ReviewedPlan(read); a != nil {
+			got[p.name] = "reviewed: " + a.Objective
+		}
+		if a := call.HostPlan(read); a != nil {
+			got[p.name] = "accepted: " + a.Objective
+		}
+	}
+	want := map[string]string{"gemini/0.61.0-before-tool-exit-plan-mode": "reviewed: Mend it",
+		"gemini/0.61.0-after-tool-exit-plan-mode": "accepted: Mend it"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
 }

@@ -139,7 +139,7 @@ func (s *Service) HostAnswered(ctx context.Context, c Caller, host, session, tex
 		return "", nil
 	}
 	note, err := s.decisionWithComments(ctx, state)
-	if same == state.Plan.HostPlan.Text { // the host did not take over the edits
+	if same == "" || same == state.Plan.HostPlan.Text { // the host did not take over the edits
 		note += prefixed("\n", editedPlan(state.Plan))
 	}
 	return note + "\nplanloop tracks it as " + steps(state.Plan) + ". " + s.heartbeat(state, c).NextAction, err

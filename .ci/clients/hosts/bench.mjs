@@ -44,7 +44,7 @@ export class Bench {
   }
 
   async #decide(args, type) {
-    const terminal = new Terminal([this.program, ...args], { cwd: this.workspace, env: this.env });
+    const terminal = new Terminal([this.program, ...args], { cwd: this.workspace, env: this.env, rows: 80 });
     try {
       await type?.(terminal);
       assert.equal(await terminal.status(), 0, terminal.output);
