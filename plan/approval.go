@@ -362,7 +362,6 @@ func (e PlanReturned) apply(s State) State {
 			m.Task = s.Draft.Objective
 		}
 		m.IdleTimeout, m.ApprovalTimeout, m.PersonOnly = e.IdleTimeout, e.ApprovalTimeout, m.PersonOnly || e.PersonOnly
-		m.ByHost = false
 	})
 	d := Decision{Outcome: Returned, By: e.By, Way: e.Way, Comment: e.Comment, Change: s.isRevision(), At: e.At}
 	if s.Draft != nil {

@@ -53,6 +53,14 @@ func (s State) OpenHostReview(host, session string) *Request {
 	return s.ModeNow().Request
 }
 
+// isFromOthers reports whether a draft waits that does not come from a host's session: its plan may not replace that one.
+func (p *HostPlan) isFromOthers(draft *Plan) bool {
+	return draft != nil && !draft.HostPlan.IsOf(p.Host, p.Session) && draft.HostList.SessionKey() != p.sessionKey()
+}
+
+// IsBesideDraft reports whether the plan of a host's session would stand beside a draft from elsewhere.
+func (s State) IsBesideDraft(p *HostPlan) bool { return p.isFromOthers(s.Draft) }
+
 // LeaveHostReview asks to close the review of a plan of a host's session, since its user answered in the host.
 type LeaveHostReview struct{ Host, Session string }
 
@@ -63,14 +71,14 @@ func (a LeaveHostReview) clean(c *cleaner) Action {
 }
 
 func (a LeaveHostReview) decide(s State, f Facts) ([]Event, error) {
-	if s.OpenHostReview(a.Host, a.Session) == nil {
+	if request := s.OpenHostReview(a.Host, a.Session); request == nil || request.PersonOnly { // then its answer does not count
 		return nil, nil
 	}
 	p := s.Draft
 	return []Event{HostReviewLeft{Plan: p.ID, Title: p.HostPlan.Title, By: f.Actor.Name, Change: s.changesApproved(), At: f.Now}}, nil
 }
 
-// HostReviewLeft drops a host's plan that its user answered there. Planning mode ends if that plan began it, else it continues.
+// HostReviewLeft drops a host's plan that its user answered there. Planning mode continues.
 type HostReviewLeft struct {
 	Plan   string    `json:"plan_id"`
 	Title  string    `json:"title"` // of the host
@@ -84,11 +92,8 @@ func (e HostReviewLeft) apply(s State) State {
 	if s.HasProposal() {
 		return s.withoutProposal(d)
 	}
-	phase, byHost := PhaseGathering, s.ModeNow().ByHost
-	if s, phase = s.withoutDraft(); !byHost {
-		phase = PhaseGathering
-	}
-	return s.withDecision(phase, d)
+	s.Draft = nil
+	return s.withDecision(PhaseGathering, d)
 }
 
 // lastInHost returns the plan that the session of a host's draft showed before.

@@ -40,12 +40,6 @@ func TestAnsweringInTheHostClosesTheReview(t *testing.T) {
 			w.do(ann, shown("s", "a"))
 			w.do(person, plan.DecideDraft{Outcome: plan.Returned, Digest: plan.Digest(w.state.Draft), Comment: "no"})
 		}, plan.PhaseInactive},
-		"only a person decides": {func(w *workspace) { w.limits.PersonOnly = true }, plan.PhaseInactive},
-		"only a person decides, who requested changes": {func(w *workspace) {
-			w.limits.PersonOnly = true
-			w.do(ann, shown("s", "a"))
-			w.do(person, plan.DecideDraft{Outcome: plan.Returned, Digest: plan.Digest(w.state.Draft), Comment: "no"})
-		}, plan.PhaseGathering},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorkspace(t)
@@ -83,6 +77,68 @@ func TestAHostsPlanHoldsNoOtherSession(t *testing.T) {
 	w.wantPhase(plan.PhaseExecuting)
 	if w.state.Plan.Objective != "Ship it" || w.state.ModeNow().Decision.Change {
 		t.Errorf("%+v, %+v", w.state.Plan, w.state.ModeNow().Decision)
+	}
+}
+
+// TestOnlyAPersonEndsAReviewThatOnlyAPersonDecides, and planning mode holds until then.
+func TestOnlyAPersonEndsAReviewThatOnlyAPersonDecides(t *testing.T) {
+	w := newWorkspace(t)
+	w.limits.PersonOnly = true
+	w.do(ann, shown("s", "a"))
+	w.unchanged(ann, plan.LeaveHostReview{Host: "claude", Session: "s"})
+	w.wantPhase(plan.PhaseSubmitted)
+	w.refused(ann, shown("other", "b"))
+}
+
+// TestAnAgentStillLeavesItsOwnMode after a plan that its user answered in the host.
+func TestAnAgentStillLeavesItsOwnMode(t *testing.T) {
+	w := newWorkspace(t)
+	w.do(ann, plan.EnterMode{Reason: "unsure"})
+	w.do(ann, shown("s", "a"))
+	w.do(ann, plan.LeaveHostReview{Host: "claude", Session: "s"})
+	w.do(ann, plan.EndMode{Leaves: true})
+	w.wantPhase(plan.PhaseInactive)
+}
+
+// TestAHostsPlanReplacesNoOtherDraft: neither another session's, nor an agent's proposal, nor a person's import; and an agent's proposal
+// for a plan that came from a host is none of that host's.
+func TestAHostsPlanReplacesNoOtherDraft(t *testing.T) {
+	for name, before := range map[string]func(*workspace){
+		"another session's": func(w *workspace) { w.do(bob, shown("other", "a")) },
+		"an agent's": func(w *workspace) {
+			w.do(bob, plan.SubmitPlan{Outline: plan.Outline{Objective: "x"}, Steps: []plan.NewStep{titled("a")}})
+		},
+		"a change of its own approved plan": func(w *workspace) {
+			w.do(ann, shown("s", "a", "b"))
+			w.do(person, plan.DecideDraft{Outcome: plan.Approved, Digest: plan.Digest(w.state.Draft)})
+			w.do(bob, plan.AddSteps{Steps: []plan.NewStep{titled("drop the table")}})
+			if !w.state.HasProposal() || w.state.OpenHostReview("claude", "s") != nil {
+				t.Errorf("the host's review is %+v", w.state.OpenHostReview("claude", "s"))
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorkspace(t)
+			before(w)
+			w.refused(ann, shown("s", "a", "b"))
+			w.unchanged(ann, plan.LeaveHostReview{Host: "claude", Session: "s"})
+		})
+	}
+}
+
+// TestAStaleHostPlanBlocksNoPerson: a person begins planning, which drops it; an agent asks the user.
+func TestAStaleHostPlanBlocksNoPerson(t *testing.T) {
+	w := newWorkspace(t)
+	w.do(ann, shown("s", "a"))
+	w.do(bob, plan.SetUp{Outline: plan.Outline{Objective: "x"}, Steps: []plan.NewStep{titled("a")}})
+	w.do(bob, plan.SetUp{Outline: plan.Outline{Objective: "y"}, Steps: []plan.NewStep{titled("a")}})
+	if refused := w.refused(bob, plan.EnterMode{Reason: "unsure"}); !strings.Contains(refused.Error(), "planloop reject") {
+		t.Error(refused)
+	}
+	w.do(person, plan.EnterMode{Task: "Another"})
+	w.wantPhase(plan.PhaseGathering)
+	if w.state.Draft != nil {
+		t.Errorf("%+v", w.state.Draft)
 	}
 }
 

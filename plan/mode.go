@@ -27,7 +27,6 @@ type Mode struct {
 	PersonOnly      bool  `json:"person_only,omitempty"` // a decision confirmed through a client does not count
 	All             bool  `json:"all,omitempty"`         // it holds the sessions of all tracks
 	ByPerson        bool  `json:"by_person,omitempty"`   // a person began it: it holds also sessions that are on no track yet
-	ByHost          bool  `json:"by_host,omitempty"`     // a plan of a host's own plan mode began it, and no person acted in it
 
 	Approved string `json:"approved,omitempty"` // root of the plan that is or was last carried out
 	Resume   bool   `json:"resume,omitempty"`   // the approved plan continues if the draft is dropped
@@ -256,10 +255,18 @@ func (a EnterMode) decide(s State, f Facts) ([]Event, error) {
 	if err := cmp.Or(checkNotRunning(s, f, "enter planning mode"), s.proposalWaits()); err != nil {
 		return nil, err
 	}
-	return []Event{ModeEntered{Task: a.Task, Reason: a.Reason, By: f.Actor.Name, At: f.Now, All: a.All,
+	var dropped []Event
+	if s.hasHostProposal() {
+		if !f.Actor.IsPresent() {
+			return nil, conflict("a plan of "+s.Draft.HostPlan.Title+" waits for the user's decision",
+				"ask the user to decide first: planloop approve, or planloop reject")
+		}
+		dropped = append(dropped, withdrawal(s, f))
+	}
+	return append(dropped, ModeEntered{Task: a.Task, Reason: a.Reason, By: f.Actor.Name, At: f.Now, All: a.All,
 		IsAgentsOwn: f.Actor.Kind == Agent && f.Actor.Way() == "",
 		IdleTimeout: Limit(f.Limits.GatheringTimeout), ApprovalTimeout: Limit(f.Limits.ApprovalTimeout),
-		PersonOnly: f.Limits.PersonOnly}}, nil
+		PersonOnly: f.Limits.PersonOnly}), nil
 }
 
 // ModeEntered begins planning mode.
@@ -358,7 +365,7 @@ func endMode(s State, f Facts) []Event {
 		return []Event{ModeEnded{By: string(Planloop), Why: "the plan it would revise was replaced", At: f.Now}}
 	}
 	if s.HasProposal() {
-		if s.PhaseNow() == PhaseInactive { // a host's plan
+		if s.hasHostProposal() {
 			return nil
 		}
 		if s.Plan != nil && !s.Plan.IsCleared() && (s.isRevision() || s.executesApprovedPlan()) {

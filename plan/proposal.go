@@ -15,7 +15,12 @@ func (s State) HasProposal() bool {
 
 // changesApproved reports whether a decision about the draft is one about a change of the approved plan.
 func (s State) changesApproved() bool {
-	return s.isRevision() || s.HasProposal() && s.PhaseNow() == PhaseExecuting
+	return s.isRevision() || s.HasProposal() && !s.hasHostProposal()
+}
+
+// hasHostProposal reports whether a host's plan waits beside work that was not approved.
+func (s State) hasHostProposal() bool {
+	return s.HasProposal() && s.PhaseNow() == PhaseInactive && s.Draft.HostPlan != nil
 }
 
 // IsReturned reports whether changes of the draft were requested, so that it waits for its author and
@@ -81,7 +86,7 @@ func decideChange(s State, a Action, f Facts) ([]Event, error) {
 		return append(reported, withdrawal(s, f)), nil
 	}
 	draft := after.Body()
-	draft.Status, draft.Approval = StatusDraft, nil
+	draft.Status, draft.Approval, draft.HostPlan = StatusDraft, nil, nil
 	if draft.Version == p.Version {
 		draft.Changes = Shorten(strings.Join(append(large, small...), "; "), MaxLongLine)
 	}
@@ -141,8 +146,12 @@ type ChangeProposed struct {
 }
 
 func (e ChangeProposed) apply(s State) State {
+	isFirst := !s.HasProposal() && s.PhaseNow() == PhaseInactive
 	s.Draft = e.Plan.Build()
 	return s.withMode(s.Phase, func(m *Mode) {
+		if isFirst {
+			*m = newMode(m, PhaseInactive, e.Request.By, e.Request.At)
+		}
 		m.Request, m.Returned = &e.Request, nil
 		m.replace(e.Request)
 	})
@@ -217,7 +226,7 @@ func (s State) withoutProposal(d Decision) State {
 
 // proposalWaits returns the refusal of an act that would end or replace the plan while a proposed change of it waits.
 func (s State) proposalWaits() error {
-	if !s.HasProposal() {
+	if !s.HasProposal() || s.hasHostProposal() {
 		return nil
 	}
 	return conflict("a proposed change of the plan is not decided yet", "wait for the user's decision, or withdraw the proposal first")

@@ -35,6 +35,9 @@ func (a SubmitPlan) decide(s State, f Facts) ([]Event, error) {
 		CreatedAt: f.Now, UpdatedAt: f.Now, CreatedBy: f.Actor.Name, HostPlan: a.HostPlan,
 	}, Steps: steps}
 	request := newRequest(s, draft, f)
+	if a.HostPlan != nil && s.IsBesideDraft(a.HostPlan) {
+		return nil, conflict("another plan waits for a decision", "decide on it first")
+	}
 	// A host's own plan mode holds its session, so planloop need not hold others, unless the host's answer does not count.
 	besideWork := a.HostPlan != nil && s.PhaseNow() == PhaseInactive && !f.Limits.PersonOnly
 	if s.PhaseNow() == PhaseExecuting || besideWork {
@@ -84,9 +87,9 @@ func (e PlanSubmitted) apply(s State) State {
 	return s.withMode(PhaseSubmitted, func(m *Mode) {
 		if !from.IsRestricted() { // submitted without entering
 			*m = newMode(m, from, e.Request.By, e.Request.At)
-			m.ByHost = e.Plan.HostPlan != nil
 		}
-		m.Request, m.PersonOnly, m.IsAgentsOwn = &e.Request, m.PersonOnly || e.Request.PersonOnly, false
+		m.Request, m.PersonOnly, m.IsAgentsOwn = &e.Request, m.PersonOnly || e.Request.PersonOnly,
+			m.IsAgentsOwn && e.Plan.HostPlan != nil
 		m.replace(e.Request)
 	})
 }

@@ -28,7 +28,8 @@ func (a *app) hostAgent(ws *openWorkspace, call hook.Call) verbs.Caller {
 // followHostReview handles an event after the host showed its user a plan. The tool's own answer approves the plan; any other event of the
 // session's agent means that the user answered otherwise. It returns the note for the agent after an approval.
 func (a *app) followHostReview(ctx context.Context, ws *openWorkspace, call hook.Call) (note string) {
-	isMarked := call.Subagent == "" && call.Moment != hook.AskUser && ws.presence.HasHostReview(a.ancestors, call.Session)
+	isShown := call.Moment == hook.AskUser || call.Moment == hook.BeforeTool && call.IsPlanShown() // it may be the same plan again
+	isMarked := call.Subagent == "" && !isShown && ws.presence.HasHostReview(a.ancestors, call.Session)
 	if isMarked {
 		ws.presence.EndHostReview(a.ancestors, call.Session)
 	}
@@ -41,7 +42,7 @@ func (a *app) followHostReview(ctx context.Context, ws *openWorkspace, call hook
 	if isAnswer && isStartedByHost(call, a.ancestors()) {
 		note, err = ws.verbs.HostAnswered(ctx, caller, host, call.Session, call.PlanText(a.hostFiles(call)))
 	}
-	if isMarked && note == "" && err == nil && call.Moment != hook.SessionStart {
+	if isMarked && note == "" && err == nil {
 		err = ws.verbs.LeaveHostReview(ctx, caller, plan.LeaveHostReview{Host: host, Session: call.Session})
 	}
 	if err != nil {

@@ -24,9 +24,10 @@ type Caller struct {
 	// Background runs a function that may outlive the call, until its context ends. Nil: not supported.
 	Background func(func(context.Context))
 
-	begins beginning // it must not replace another session's plan; see besideOthers
-	held   bool      // planning mode holds the caller, so that it can begin no track
-	began  string    // the track that the call has begun, and beside which plan; "" if none
+	begins      beginning // it must not replace another session's plan; see besideOthers
+	besideDraft bool      // its plan would replace a draft from elsewhere
+	held        bool      // planning mode holds the caller, so that it can begin no track
+	began       string    // the track that the call has begun, and beside which plan; "" if none
 
 	wrong *plan.ValidationError // errors in the form of the input; the rest is still checked, but nothing is changed
 }

@@ -11,12 +11,18 @@ import (
 type HostReview struct {
 	service *Service
 	request string
+	plan    string
 	since   plan.Revision
 }
 
 // SubmitHostPlan submits a plan of a host's own plan mode for a person's decision, or returns the review of the same plan that waits: a
 // host may have several of planloop's hooks. The gates refuse it only where they apply to all plans.
 func (s *Service) SubmitHostPlan(ctx context.Context, c Caller, a plan.SubmitPlan) (*HostReview, error) {
+	state, err := s.State(ctx)
+	if err != nil {
+		return nil, err
+	}
+	c.besideDraft = state.IsBesideDraft(a.HostPlan)
 	return besideOthers(ctx, s, c, aProposal, a.Objective, func(s *Service, c Caller) (*HostReview, error) {
 		state, err := s.State(ctx)
 		if err != nil {
@@ -24,7 +30,7 @@ func (s *Service) SubmitHostPlan(ctx context.Context, c Caller, a plan.SubmitPla
 		}
 		from := a.HostPlan
 		if open := state.OpenHostReview(from.Host, from.Session); open != nil && state.Draft.HostPlan.Text == from.Text {
-			return &HostReview{s, open.ID, state.Revision}, nil
+			return &HostReview{s, open.ID, state.Draft.ID, state.Revision}, nil
 		}
 		if err := s.checkIfStrict(ctx, c, plan.State{}, a.Steps, "/steps", nil, ""); err != nil {
 			return nil, err
@@ -34,7 +40,7 @@ func (s *Service) SubmitHostPlan(ctx context.Context, c Caller, a plan.SubmitPla
 			return nil, err
 		}
 		s.notify(s.planNotice(outcome.After))
-		return &HostReview{s, outcome.After.ModeNow().Request.ID, outcome.After.Revision}, nil
+		return &HostReview{s, outcome.After.ModeNow().Request.ID, outcome.After.Draft.ID, outcome.After.Revision}, nil
 	})
 }
 
@@ -70,7 +76,9 @@ func (r *HostReview) Await(ctx context.Context) (HostAnswer, error) {
 
 func (r *HostReview) answer(ctx context.Context, state plan.State) (HostAnswer, error) {
 	d, p := state.ModeNow().Decision, state.Plan
-	if state.ModeNow().Request != nil || d == nil || d.Revision <= r.since { // another submission took its place
+	dropped, _ := state.PastPlan(r.plan)
+	isAbout := p != nil && p.ID == r.plan || state.Draft != nil && state.Draft.ID == r.plan || dropped.Reason == string(plan.Rejected)
+	if state.ModeNow().Request != nil || d == nil || d.Revision <= r.since || !isAbout { // another submission took its place
 		return HostAnswer{}, nil
 	}
 	switch d.Outcome {
@@ -121,10 +129,13 @@ func (s *Service) HostAnswered(ctx context.Context, c Caller, host, session, tex
 		return "", err
 	}
 	same, err := plan.HostText(text)
-	if request := state.OpenHostReview(host, session); err == nil && request != nil && state.Draft.HostPlan.Text == same {
+	if request := state.OpenHostReview(host, session); request != nil {
+		if err != nil || state.Draft.HostPlan.Text != same {
+			return "", nil
+		}
 		confirmed := c
 		confirmed.Actor = c.Actor.WithChannel(plan.ChannelClient)
-		if s.PersonOnly(state) {
+		if s.PersonOnly(state) || state.Plan != nil && state.Plan.IsBinding() { // the host does not show what it would replace
 			return "The plan still waits for the user's decision in planloop. " + s.heartbeat(state, c).NextAction, nil
 		}
 		approval := plan.DecideDraft{Outcome: plan.Approved, Request: request.ID, Digest: request.Digest}

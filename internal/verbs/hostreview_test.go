@@ -77,6 +77,7 @@ func TestAnAnswerInTheHostCounts(t *testing.T) {
 		"the same plan":   {plan.Limits{}, hostText + "\n", "s", "confirmed through the client.\nplanloop tracks it as 2 steps."},
 		"another text":    {plan.Limits{}, "1. Another", "s", ""},
 		"another session": {plan.Limits{}, hostText, "other", ""},
+		"no text":         {plan.Limits{}, "", "s", ""},
 		"only a person":   {plan.Limits{PersonOnly: true}, hostText, "s", "The plan still waits for the user's decision in planloop."},
 	} {
 		t.Run(name, func(t *testing.T) {

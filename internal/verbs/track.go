@@ -284,6 +284,9 @@ func (s *Service) isBesideOthers(c Caller, state plan.State) bool {
 	if tracks == nil || c.begins == nothing || c.held || !state.IsOpen() {
 		return false
 	}
+	if c.besideDraft {
+		return true
+	}
 	on := tracks.Binding(c)
 	by, _ := state.Opener()
 	isOwn := c.isAlone(by) || on.Track == s.Track() && on.Began == state.Opened() || !tracks.IsAgent(by) // a person's is for any session
