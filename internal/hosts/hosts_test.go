@@ -823,7 +823,7 @@ func TestObstacles(t *testing.T) {
 		"none":                {"claude", ".claude/settings.json", `{"disableAllHooks": false}`, ""},
 		"all hooks off":       {"claude", ".claude/settings.json", `{"disableAllHooks": true}`, "disableAllHooks"},
 		"a feature off":       {"codex", ".codex/config.toml", "[features]\nhooks = false\n", "[features]"},
-		"not trusted":         {"codex", ".codex/config.toml", "", "Codex does not trust 4 of these hooks"},
+		"not trusted":         {"codex", ".codex/config.toml", "", "Codex does not trust 5 of these hooks"},
 		"hooks off":           {"gemini", ".gemini/settings.json", `{"hooksConfig": {"enabled": false}}`, "hooksConfig"},
 		"planloop's off":      {"gemini", ".gemini/settings.json", `{"hooksConfig": {"disabled": ["a", "planloop"]}}`, "hooksConfig"},
 		"planloop turned off": {"antigravity", ".gemini/config/hooks.json", `{"planloop": {"enabled": false}}`, `"enabled": false`},
@@ -841,7 +841,7 @@ func TestObstacles(t *testing.T) {
 	m, want := machine(t), hosts.Request{Scope: hosts.User}
 	write(t, m, "codex", want)
 	var trusted strings.Builder
-	for _, event := range []string{"session_start", "pre_tool_use", "post_tool_use", "stop"} {
+	for _, event := range []string{"session_start", "pre_tool_use", "post_tool_use", "stop", "user_prompt_submit"} {
 		fmt.Fprintf(&trusted, "[hooks.state.\"%s/.codex/hooks.json:%s:0:0\"]\ntrusted_hash = \"sha256:1\"\n", m.Home, event)
 	}
 	put(t, filepath.Join(m.Home, ".codex/config.toml"), trusted.String())
