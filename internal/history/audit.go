@@ -81,7 +81,8 @@ func (w *auditedPlans) entry(e plan.Event) (Decision, bool) {
 		return w.waiting.about(Decision{Event: "submitted", what: "submitted", Request: e.Request.ID, Text: e.Plan.Changes}), true
 	case plan.ChangeProposed:
 		w.waiting = auditedPlan{e.Plan.ID, ShortDigest(e.Request.Digest)}
-		return w.waiting.about(Decision{Event: "proposed", what: "change proposed", Request: e.Request.ID, Text: e.Plan.Changes}), true
+		what := map[bool]string{true: "submitted", false: "change proposed"}[e.Plan.HostPlan != nil]
+		return w.waiting.about(Decision{Event: "proposed", what: what, Request: e.Request.ID, Text: e.Plan.Changes}), true
 	case plan.ProposalWithdrawn:
 		return w.drops(Decision{Event: "withdrawn", what: "proposal withdrawn", Way: e.Way}), true
 	case plan.DraftEdited:

@@ -138,6 +138,9 @@ func modePhrase(e plan.Event) string {
 	case plan.PlanSubmitted:
 		return planPhrase(e.Plan, "submitted") + quotedNote(e.Plan.Changes)
 	case plan.ChangeProposed:
+		if e.Plan.HostPlan != nil {
+			return planPhrase(e.Plan, "submitted")
+		}
 		return "a change of the plan proposed" + quotedNote(cmp.Or(e.Plan.Changes, e.Plan.Objective))
 	case plan.ProposalWithdrawn:
 		return "the proposed change withdrawn"
