@@ -53,13 +53,10 @@ func (s State) OpenHostReview(host, session string) *Request {
 	return s.ModeNow().Request
 }
 
-// isFromOthers reports whether a draft waits that does not come from a host's session: its plan may not replace that one.
-func (p *HostPlan) isFromOthers(draft *Plan) bool {
-	return draft != nil && !draft.HostPlan.IsOf(p.Host, p.Session) && draft.HostList.SessionKey() != p.sessionKey()
+// IsBesideDraft reports whether a draft from elsewhere waits, which the plan of a host's session may not replace.
+func (s State) IsBesideDraft(p *HostPlan) bool {
+	return s.Draft != nil && !s.Draft.HostPlan.IsOf(p.Host, p.Session) && s.Draft.HostList.SessionKey() != p.sessionKey()
 }
-
-// IsBesideDraft reports whether the plan of a host's session would stand beside a draft from elsewhere.
-func (s State) IsBesideDraft(p *HostPlan) bool { return p.isFromOthers(s.Draft) }
 
 // LeaveHostReview asks to close the review of a plan of a host's session, since its user answered in the host.
 type LeaveHostReview struct{ Host, Session string }

@@ -70,8 +70,11 @@ func isStartedByHost(call hook.Call, chain []process.Ancestor) bool {
 // submitShownPlan submits the plan that the host is about to show its user. The answer has a review to wait for, unless the call shows no
 // plan, or the hook must not wait.
 func (a *app) submitShownPlan(ctx context.Context, ws *openWorkspace, call hook.Call) (answer hookAnswer) {
+	if !call.MayShowPlan() || call.Moment != hook.AskUser && !a.waitsBeforePrompt(ctx, ws, call) {
+		return answer
+	}
 	shown := call.ReviewedPlan(a.hostFiles(call))
-	if shown == nil || call.Moment != hook.AskUser && !a.waitsBeforePrompt(ctx, ws, call) {
+	if shown == nil {
 		return answer
 	}
 	review, err := ws.verbs.SubmitHostPlan(ctx, a.hostAgent(ws, call), *shown)

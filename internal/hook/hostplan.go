@@ -68,11 +68,16 @@ func (c Call) shownPlan(read func(path string) string) *plan.AdoptHostPlan {
 		IsHostApproved: c.Result != nil}
 }
 
+// MayShowPlan reports whether the host may be about to show its user a plan: see ReviewedPlan.
+func (c Call) MayShowPlan() bool {
+	isTool := (c.Moment == AskUser || c.Moment == BeforeTool) && c.IsPlanShown()
+	return c.Session != "" && c.Subagent == "" && (isTool || c.Host == Codex && c.Moment == Stop)
+}
+
 // ReviewedPlan returns the plan that the host is about to show its user, to be submitted; nil if there is none that planloop can read.
 // read returns the text of a file of the host, or "".
 func (c Call) ReviewedPlan(read func(path string) string) *plan.SubmitPlan {
-	isTool := (c.Moment == AskUser || c.Moment == BeforeTool) && c.IsPlanShown()
-	if c.Session == "" || c.Subagent != "" || !isTool && (c.Host != Codex || c.Moment != Stop) {
+	if !c.MayShowPlan() {
 		return nil
 	}
 	text, err := plan.HostText(c.PlanText(read))
