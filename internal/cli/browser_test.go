@@ -32,6 +32,28 @@ func TestBrowsers(t *testing.T) {
 	}
 }
 
+func TestDesktopNotice(t *testing.T) {
+	for name, c := range map[string]struct {
+		goos string
+		env  map[string]string
+		want string // the program
+	}{
+		"a desktop":  {"linux", map[string]string{"DISPLAY": ":0"}, "notify-send"},
+		"Wayland":    {"linux", map[string]string{"WAYLAND_DISPLAY": "wayland-0"}, "notify-send"},
+		"no desktop": {"linux", nil, ""},
+		"macOS":      {"darwin", nil, "osascript"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			command := desktopNotice(c.goos, func(name string) string { return c.env[name] }, "--help; `x`")
+			switch {
+			case len(command) == 0 && c.want == "":
+			case command[0] != c.want || command[len(command)-1] != "--help; `x`":
+				t.Errorf("%q", command)
+			}
+		})
+	}
+}
+
 func TestShow(t *testing.T) {
 	if _, err := exec.LookPath("true"); err != nil {
 		t.Skip("this system has no command that only succeeds")

@@ -359,6 +359,9 @@ func (p *reviewPage) printWaiting(ctx context.Context, workspaces review.Workspa
 			key := strings.Join([]string{w.Workspace, string(w.Kind), w.ID, w.Title}, "\n")
 			if _, known := printed[key]; !known {
 				lines = append(lines, p.line(w.Name+": "+waitingText(w)))
+				if p.detached && !first && w.Kind != review.PlanWaits { // a plan opens the browser
+					p.showNotice(w.Name + ": " + waitingText(w))
+				}
 			}
 			now[key] = w
 			if request := w.Workspace + "\n" + w.ID; w.Kind == review.PlanWaits && !submitted[request] {
@@ -383,6 +386,27 @@ func (p *reviewPage) printWaiting(ctx context.Context, workspaces review.Workspa
 			return
 		}
 	}
+}
+
+// showNotice shows a text on the user's desktop, if there is one.
+func (p *reviewPage) showNotice(text string) {
+	if command := desktopNotice(runtime.GOOS, p.getenv, plan.Shorten(safetext.Line(text), noticeShown)); command != nil {
+		go runFirst([][]string{command}) // ends with the command
+	}
+}
+
+const noticeShown = 200 // characters
+
+// desktopNotice returns the command that shows a text on the desktop; nil without a desktop, or on other systems than those of the page in
+// the background. No shell or script sees the text.
+func desktopNotice(goos string, getenv func(string) string, text string) []string {
+	switch {
+	case goos == "darwin":
+		return []string{"osascript", "-e", "on run argv", "-e", `display notification (item 1 of argv) with title "planloop"`, "-e", "end run", text}
+	case cmp.Or(getenv("DISPLAY"), getenv("WAYLAND_DISPLAY")) != "":
+		return []string{"notify-send", "--app-name=planloop", "--", "planloop", text}
+	}
+	return nil
 }
 
 func (p *reviewPage) line(text string) string {

@@ -172,7 +172,9 @@ func TestReviewOpensTheBrowserForPlans(t *testing.T) {
 	pipe, script := filepath.Join(t.TempDir(), "pipe"), filepath.Join(t.TempDir(), "browser")
 	testenv.Check(t, syscall.Mkfifo(pipe, 0o600))
 	testenv.Check(t, os.WriteFile(script, []byte("#!/bin/sh\necho \"$1\" >"+pipe+"\n"), 0o700))
-	h.env = append(h.env, "BROWSER="+script)
+	notifier := filepath.Join(filepath.Dir(script), "notify-send")
+	testenv.Check(t, os.WriteFile(notifier, []byte("#!/bin/sh\necho \"$4\" >"+pipe+"\n"), 0o700))
+	h.env = append(h.env, "BROWSER="+script, "DISPLAY=:0", "PATH="+filepath.Dir(script)+":"+os.Getenv("PATH"))
 	h.inBackground()
 	opened := func() string {
 		t.Helper()
@@ -192,6 +194,10 @@ func TestReviewOpensTheBrowserForPlans(t *testing.T) {
 	}
 	shop.call("planning_submit_plan", submission("high")) // the next version
 	says(t, opened(), "/#workspace=shop-")
+	kiosk := elsewhere("kiosk") // all else is a notice
+	kiosk.call("planning_enter_plan_mode", `{}`)
+	says(t, kiosk.call("planning_ask_user", `{"question":"Which till?"}`), "Q1")
+	says(t, opened(), "kiosk: ")
 }
 
 // streams opens the page's stream of changes until stop is called.
