@@ -219,6 +219,7 @@ func remaining() []wayToDecide {
 				`exec env -u CLAUDECODE $RUN "$PLANLOOP" approve`},
 		{name: "a script that speaks as a host of its own", way: plan.WayClient, line: `env -u CLAUDECODE setsid -f sh -c ` +
 			`'{ cat "$CALL"; sleep 1; } | "$PLANLOOP" serve >"$DIR/asked"'; sleep 1.5; touch "$SCREEN"; cat "$DIR/asked"`},
+		{name: "a shell that imitates a hook"},
 		{name: "a person's tmux pane"},
 		{name: "a terminal program of the agent's own"},
 		{name: "ssh to the same machine"},
