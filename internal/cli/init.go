@@ -90,7 +90,8 @@ func (a *app) offerPage(ctx context.Context, o initOptions) error {
 	if o.Remove || !a.mayAsk(o) || none == nil || len(browsers(runtime.GOOS, a.getenv, "")) == 0 {
 		return nil
 	}
-	yes, err := a.isYes(ctx, a.out, "\nStart the review page in the background? It opens your browser when a plan waits, and shows a notice of all else.")
+	yes, err := a.isYes(ctx, a.out, "\nStart the review page in the background? It opens your browser when a plan waits, "+
+		"and shows a notice of all else.")
 	if err != nil || !yes {
 		return err
 	}

@@ -402,7 +402,8 @@ const noticeShown = 200 // characters
 func desktopNotice(goos string, getenv func(string) string, text string) []string {
 	switch {
 	case goos == "darwin":
-		return []string{"osascript", "-e", "on run argv", "-e", `display notification (item 1 of argv) with title "planloop"`, "-e", "end run", text}
+		return []string{"osascript", "-e", "on run argv", "-e", `display notification (item 1 of argv) with title "planloop"`,
+			"-e", "end run", text}
 	case cmp.Or(getenv("DISPLAY"), getenv("WAYLAND_DISPLAY")) != "":
 		return []string{"notify-send", "--app-name=planloop", "--", "planloop", text}
 	}
