@@ -48,8 +48,13 @@ export class Talk {
 
   next(request) {
     if (request.tools.length === 0 || /single-line task title/.test(request.prompts.at(-1))) return { text: 'A title' };
-    this.asked.push(request);
-    return this.turns.shift()?.(request) ?? { text: 'Done.' };
+    const now = `${request.turn} ${request.results.length} ${request.prompts.length}`;
+    if (now !== this.now) { // else a slow answer is asked for again
+      this.now = now;
+      this.asked.push(request);
+      this.answer = this.turns.shift()?.(request) ?? { text: 'Done.' };
+    }
+    return this.answer;
   }
 
   // told waits for the nth request to the model, and returns the result and the texts in it that are new.
