@@ -256,7 +256,7 @@ func (a EnterMode) decide(s State, f Facts) ([]Event, error) {
 		return nil, err
 	}
 	var dropped []Event
-	if s.hasHostProposal() {
+	if s.HasHostProposal() {
 		if !f.Actor.IsPresent() {
 			return nil, conflict("a plan of "+s.Draft.HostPlan.Title+" waits for the user's decision",
 				"ask the user to decide first: planloop approve, or planloop reject")
@@ -365,7 +365,7 @@ func endMode(s State, f Facts) []Event {
 		return []Event{ModeEnded{By: string(Planloop), Why: "the plan it would revise was replaced", At: f.Now}}
 	}
 	if s.HasProposal() {
-		if s.hasHostProposal() {
+		if s.HasHostProposal() {
 			return nil
 		}
 		if s.Plan != nil && !s.Plan.IsCleared() && (s.isRevision() || s.executesApprovedPlan()) {

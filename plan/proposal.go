@@ -15,11 +15,11 @@ func (s State) HasProposal() bool {
 
 // changesApproved reports whether a decision about the draft is one about a change of the approved plan.
 func (s State) changesApproved() bool {
-	return s.isRevision() || s.HasProposal() && !s.hasHostProposal()
+	return s.isRevision() || s.HasProposal() && !s.HasHostProposal()
 }
 
-// hasHostProposal reports whether a host's plan waits beside work that was not approved.
-func (s State) hasHostProposal() bool {
+// HasHostProposal reports whether a host's plan waits beside work that was not approved.
+func (s State) HasHostProposal() bool {
 	return s.HasProposal() && s.PhaseNow() == PhaseInactive && s.Draft.HostPlan != nil
 }
 
@@ -226,7 +226,7 @@ func (s State) withoutProposal(d Decision) State {
 
 // proposalWaits returns the refusal of an act that would end or replace the plan while a proposed change of it waits.
 func (s State) proposalWaits() error {
-	if !s.HasProposal() || s.hasHostProposal() {
+	if !s.HasProposal() || s.HasHostProposal() {
 		return nil
 	}
 	return conflict("a proposed change of the plan is not decided yet", "wait for the user's decision, or withdraw the proposal first")

@@ -10,7 +10,6 @@ import (
 	"net"
 	"net/url"
 	"os"
-	"os/exec"
 	"os/signal"
 	"runtime"
 	"slices"
@@ -397,19 +396,6 @@ func (p *reviewPage) showNotice(text string) {
 
 const noticeShown = 200 // characters
 
-// desktopNotice returns the command that shows a text on the desktop; nil without a desktop, or on other systems than those of the page in
-// the background. No shell or script sees the text.
-func desktopNotice(goos string, getenv func(string) string, text string) []string {
-	switch {
-	case goos == "darwin":
-		return []string{"osascript", "-e", "on run argv", "-e", `display notification (item 1 of argv) with title "planloop"`,
-			"-e", "end run", text}
-	case cmp.Or(getenv("DISPLAY"), getenv("WAYLAND_DISPLAY")) != "":
-		return []string{"notify-send", "--app-name=planloop", "--", "planloop", text}
-	}
-	return nil
-}
-
 func (p *reviewPage) line(text string) string {
 	return p.screen().Fit(time.Now().Format(clock)+"  "+safetext.EscapeLine(text), 0)
 }
@@ -423,55 +409,6 @@ func waitingText(w review.Waiting) string {
 		review.BlockerWaits:  "blocked by " + w.ID + ": " + w.Title,
 		review.ReplyWaits:    by + " has replied: " + cmp.Or(w.Text, w.Title),
 	}[w.Kind]
-}
-
-// browsers returns commands to try that open an address in the user's browser; none without a desktop. No shell sees the address.
-func browsers(goos string, getenv func(string) string, address string) [][]string {
-	var all [][]string
-	if goos != "windows" { // on Windows paths contain colons
-		for command := range strings.SplitSeq(getenv("BROWSER"), ":") {
-			if words := strings.Fields(command); len(words) > 0 {
-				all = append(all, withAddress(words, address))
-			}
-		}
-	}
-	byWindows := []string{"rundll32.exe", "url.dll,FileProtocolHandler", address}
-	switch {
-	case goos == "windows":
-		all = append(all, byWindows)
-	case goos == "darwin":
-		all = append(all, []string{"open", address})
-	case getenv("WSL_DISTRO_NAME") != "":
-		all = append(all, []string{"wslview", address}, byWindows)
-	case cmp.Or(getenv("DISPLAY"), getenv("WAYLAND_DISPLAY")) != "": // otherwise xdg-open would start a text browser in the terminal
-		all = append(all, []string{"xdg-open", address})
-	}
-	return all
-}
-
-// withAddress puts the address in the place of %s in a command of BROWSER, or else at its end.
-func withAddress(words []string, address string) []string {
-	named := false
-	for i, word := range words {
-		named = named || strings.Contains(word, "%s")
-		words[i] = strings.ReplaceAll(word, "%s", address)
-	}
-	if !named {
-		words = append(words, address)
-	}
-	return words
-}
-
-// runFirst runs the commands until one succeeds, and reports whether one did. It may return only when the browser closes.
-func runFirst(commands [][]string) bool {
-	for _, argv := range commands {
-		cmd := exec.Command(argv[0], argv[1:]...)
-		process.Detach(cmd)
-		if cmd.Run() == nil {
-			return true
-		}
-	}
-	return false
 }
 
 // newHostName returns a fresh host name of this machine. A browser may keep data of another program for 127.0.0.1 and the same port, such

@@ -208,7 +208,7 @@ func (v view) unscopedAction() NextAction {
 // afterDecisions returns the next action of the plan, after a pending decision about a draft or a rejection.
 func (v view) afterDecisions() NextAction {
 	switch n := v.planAction(); {
-	case v.state.HasProposal() && v.state.PhaseNow() == plan.PhaseExecuting && (!v.decides() || v.state.IsReturned()):
+	case v.state.HasProposal() && !v.state.HasHostProposal() && (!v.decides() || v.state.IsReturned()):
 		return v.besideProposal(n)
 	case v.mustDecideDraft():
 		return v.awaitingApproval() // a proposal, or a draft without planning mode, from a model or an import
