@@ -1,7 +1,9 @@
 package mcpserver_test
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -26,6 +28,8 @@ func (s signsOfLife) Lives() bool {
 	seen := s[engine.Name]
 	return !seen.At.IsZero() && !seen.IsGone
 }
+
+func (signsOfLife) SettleLost(context.Context) error { return errors.New("it cannot be settled here") }
 
 func (signsOfLife) Running() []verbs.RunningStep {
 	return []verbs.RunningStep{{Step: 1, Percent: 40, What: "compiling", Log: "a.go\nb.go\n"}}

@@ -76,7 +76,7 @@ func (s State) checkAgentScope(a Action, f Facts) error {
 
 // AgentStep returns the step that the attempt's agent is working on, nil once the attempt is over.
 func (a Attempt) AgentStep(s State) *Step {
-	step := a.runningStep(s)
+	step := a.RunningStep(s)
 	if step == nil || step.ActiveAgent() == "" {
 		return nil
 	}

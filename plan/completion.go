@@ -31,11 +31,11 @@ func planConsequences(before, after State, touched []StepID, f Facts) []Event {
 func newlyFailedCritical(before, after *Plan, touched []StepID) StepID {
 	for _, id := range touched {
 		step, ok := after.Steps.Get(id)
-		if !ok || step.Status != Failed || !step.Critical {
+		if !ok || !step.hasFailedCritically() {
 			continue
 		}
 		if before != nil && before.Root() == after.Root() {
-			if old, ok := before.Steps.Get(id); ok && old.Status == Failed {
+			if old, ok := before.Steps.Get(id); ok && old.hasFailedCritically() {
 				continue
 			}
 		}
@@ -45,7 +45,12 @@ func newlyFailedCritical(before, after *Plan, touched []StepID) StepID {
 }
 
 func hasFailedCritical(p *Plan) bool {
-	return slices.ContainsFunc(p.Steps.List(), func(step *Step) bool { return step.Status == Failed && step.Critical })
+	return slices.ContainsFunc(p.Steps.List(), (*Step).hasFailedCritically)
+}
+
+// hasFailedCritically reports whether the step's failure stops the plan. A step that was stopped on request did not fail by itself.
+func (step *Step) hasFailedCritically() bool {
+	return step.Status == Failed && step.Critical && !step.WasStopped()
 }
 
 // completion decides from the steps whether a plan of that status completes, is abandoned or

@@ -64,6 +64,7 @@ func kinds() []kind {
 		{"step_started", StepStarted{}},
 		{"step_finished", StepFinished{}},
 		{"step_retried", StepRetried{}},
+		{"step_stop_requested", StepStopRequested{}},
 		{"step_lost", StepLost{}},
 		{"stray_result", StrayResult{}},
 		{"agent_reported", AgentReported{}},

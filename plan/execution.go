@@ -8,6 +8,9 @@ import (
 	"slices"
 )
 
+// EnginePrefix begins the names of engines.
+const EnginePrefix = "engine#"
+
 // Execution is a step's state in runs: for steps that planloop carries out itself, and for all that
 // are conditional, loop or ask a person.
 type Execution struct {
@@ -23,6 +26,7 @@ type Execution struct {
 	IsRepeatable bool   `json:"safe,omitempty"`    // the attempt can be repeated
 	Digest       string `json:"digest,omitempty"`  // of the attempt: see StartDigest
 	Retries      int    `json:"retries,omitempty"` // consecutive attempts that failed for a transient reason
+	StoppedBy    string `json:"stop,omitempty"`    // asked to end the last attempt
 
 	Agent             string       `json:"agent,omitempty"`   // started by planloop for the attempt
 	WritesFiles       bool         `json:"writes,omitempty"`  // the attempt may change files

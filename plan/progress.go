@@ -60,10 +60,10 @@ func checkReserved(step *Step, a MarkStep, f Facts) error {
 	case x.IsExpanded && (step.IsLooping() || a.Status != Skipped && a.Status != Cancelled):
 		return conflict(name+" is a loop and ends with its instances, "+IDs(x.Instances), "mark those")
 	case step.IsRunning() && step.ClaimedBy != f.Actor.Name:
-		return conflict(name+" is being run by an engine", "wait for its result, or pause the run")
-	case step.IsUnknown() && a.recoveryChoice(step) == "" && !f.Actor.IsPresent():
-		return conflict(name+" was started, and its outcome is unknown",
-			"check its effects, then mark it done, or pending to repeat it")
+		return isRunError(step)
+	case step.IsUnknown() && !f.Actor.IsPresent():
+		return conflict(name+" was started, and its outcome is unknown, so it cannot be marked",
+			"check its effects, then settle it: planloop step settle "+name+" --choice happened, or --choice retry")
 	case a.Status != InProgress && a.Status != Done || f.Actor.IsPresent():
 	case step.NeedsApproval() && !f.Limits.NeverAsk:
 		return conflict(name+" waits for a person's approval before it is started", "ask the user to run `planloop approve "+name+"`")
@@ -72,6 +72,12 @@ func checkReserved(step *Step, a MarkStep, f Facts) error {
 			"ask the user to run `planloop answer "+name+" TEXT`")
 	}
 	return nil
+}
+
+// isRunError refuses a change of a step that an engine is running.
+func isRunError(step *Step) error {
+	name := step.ID.String()
+	return conflict(name+" is being run by planloop", "wait for its result, or stop it: planloop step stop "+name)
 }
 
 // recoveryChoice returns the answer that a mark gives about a step in unknown state, "" if it gives none;
@@ -98,7 +104,7 @@ func (s State) reportsOwnWork(a Action, f Facts) bool {
 
 func (s State) isWorkingOn(id StepID, by Actor) bool {
 	step, ok := s.step(id)
-	return ok && step.Status == InProgress && (step.ClaimedBy == by.Name || by.Scope.runningStep(s) == step)
+	return ok && step.Status == InProgress && (step.ClaimedBy == by.Name || by.Scope.RunningStep(s) == step)
 }
 
 // FindReportableStep returns a step of the current plan, or refuses if the actor may not mark it or report on it.
@@ -161,6 +167,9 @@ func (x *Execution) resetAttempt(status StepStatus) {
 	x.Agent, x.WritesFiles, x.Report = "", false, nil
 	if status != Pending {
 		x.Approval, x.IsAnswered = nil, false
+	}
+	if status == Pending || status == InProgress {
+		x.StoppedBy = ""
 	}
 	if status == Done || status == Pending {
 		x.Retries, x.UnavailableAgents = 0, 0
@@ -315,6 +324,9 @@ func (a ClaimStep) decide(s State, f Facts) ([]Event, error) {
 	}
 	if step.Status != InProgress {
 		return nil, conflict(step.ID.String()+" is "+string(step.Status)+" and has no claim", "mark it in_progress, which claims it")
+	}
+	if step.IsRunning() && step.ClaimedBy != f.Actor.Name && f.Actor.Scope.Step != step.ID {
+		return nil, isRunError(step)
 	}
 	if err := checkClaim(step, a.Force, f); err != nil {
 		return nil, err

@@ -38,8 +38,8 @@ type AttemptResult struct {
 	ChangesUnknown     bool     // its agent's changes could not be determined
 }
 
-// runningStep returns the step if an engine is carrying out this attempt at it, else nil.
-func (a Attempt) runningStep(s State) *Step {
+// RunningStep returns the step if an engine is carrying out this attempt at it, else nil.
+func (a Attempt) RunningStep(s State) *Step {
 	step, ok := s.step(a.Step)
 	if !ok || s.Plan.Root() != a.Plan || !step.IsRunning() || step.Attempts != a.Attempt {
 		return nil
@@ -50,12 +50,12 @@ func (a Attempt) runningStep(s State) *Step {
 // events returns the events of a result. It counts if plan, step, attempt and owner match, whatever
 // the phase and the status of the plan. Any other result is recorded and changes nothing.
 func (d AttemptResult) events(s State, f Facts) []Event {
-	step := d.runningStep(s)
+	step := d.RunningStep(s)
 	switch {
 	case step == nil || step.ClaimedBy != f.Actor.Name:
 		return []Event{StrayResult{Plan: d.Plan, Step: d.Step, Attempt: d.Attempt.Attempt, OK: d.Result.OK, Error: d.Result.Error,
 			Output: d.Output, By: f.Actor.Name, At: f.Now}}
-	case d.IsAgentUnavailable && (step.execution().UnavailableAgents+1 < MaxUnavailable || s.reachesUnavailableLimit()):
+	case d.IsAgentUnavailable && !step.WasStopped() && (step.execution().UnavailableAgents+1 < MaxUnavailable || s.reachesUnavailableLimit()):
 		return d.agentUnavailable(s, step, f)
 	}
 	return []Event{d.event(s, step, f)}
@@ -63,10 +63,13 @@ func (d AttemptResult) events(s State, f Facts) []Event {
 
 func (d AttemptResult) event(s State, step *Step, f Facts) Event {
 	x := step.execution()
-	mayRetry := x.Retries+1 < MaxTries && s.Plan.Status == StatusActive
+	mayRetry := x.Retries+1 < MaxTries && s.Plan.Status == StatusActive && x.StoppedBy == ""
+	if stopped := step.stoppedError(); stopped != "" && !d.Result.OK {
+		d.Result.Error, d.IsAgentUnavailable, d.IsBlocked = stopped, false, false
+	}
 	switch {
 	case d.Result.OK, d.IsBlocked:
-	case d.IsInterrupted && (!x.IsRepeatable || x.Agent != ""): // the next agent checks the work of this one
+	case d.IsInterrupted && (!x.IsRepeatable || x.Agent != "" && x.StoppedBy == ""): // the next agent checks the work of this one
 		return StepLost{Step: d.Step, Attempt: step.Attempts, From: f.Actor.Name, Unknown: !x.IsRepeatable, AttemptEnd: d.end(step, f)}
 	case d.IsAgentUnavailable: // other agents responded, so the step is at fault
 	case (d.IsTransient || d.IsInterrupted) && mayRetry:
@@ -207,7 +210,7 @@ func (step *Step) lose(e StepLost) {
 	e.end(step, status)
 	step.execute(func(x *Execution) {
 		if x.Retries = retries; e.Unknown {
-			x.Ask = &Ask{Kind: AskUnknown, Attempt: e.Attempt, Digest: x.Digest, At: e.At}
+			x.Ask = &Ask{Kind: AskUnknown, Attempt: e.Attempt, Digest: x.Digest, Text: step.stoppedError(), At: e.At}
 		}
 	})
 }

@@ -185,14 +185,14 @@ func (a PauseRun) decide(s State, f Facts) ([]Event, error) {
 		At: f.Now}}, nil
 }
 
-// EndRun asks to give up the run: nothing more is started, and running steps continue to their end.
+// EndRun asks to give up the run: nothing more is started, and running steps are stopped.
 type EndRun struct{}
 
 func (EndRun) decide(s State, f Facts) ([]Event, error) {
 	if s.OpenRun() == nil {
 		return nil, conflict("no run is open", "there is nothing to end")
 	}
-	return []Event{RunEnded{Reason: StopCancelled, At: f.Now}}, nil
+	return append(s.stopAll(f), RunEnded{Reason: StopCancelled, At: f.Now}), nil
 }
 
 // RunPaused stops engines from starting steps.
@@ -240,7 +240,7 @@ func endRun(s State, f Facts) []Event {
 func checkNotRunning(s State, f Facts, what string) error {
 	if id := s.runningStep(); id != 0 && !f.Actor.IsPresent() {
 		return conflict(id.String()+" is being run; until it ends, only a person may "+what,
-			"wait for the run to end, or ask the user to pause it")
+			"wait for it to end, or ask the user to stop it: planloop step stop "+id.String())
 	}
 	return nil
 }

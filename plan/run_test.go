@@ -213,13 +213,14 @@ func TestLostSteps(t *testing.T) {
 	}
 }
 
-// TestMarksAnswerForUnknownSteps: an agent without another tool settles one by a mark.
+// TestMarksOfUnknownSteps: an agent's mark is refused; a person's settles the step.
 func TestMarksAnswerForUnknownSteps(t *testing.T) {
 	for _, mark := range []plan.StepStatus{plan.Done, plan.Pending, plan.Skipped} {
 		w := atWork(t)
 		w.seen[engine.Name] = plan.Sighting{IsGone: true}
 		w.do(plan.NewActor(plan.ChannelEngine, "engine#2"), plan.Schedule{Lost: []plan.Attempt{w.finished(1, plan.Result{}).Attempt}})
-		if got := kinds(w.do(ann, plan.MarkStep{Step: 1, Status: mark, Note: "seen"})); got[0] != "step_answered" {
+		w.refused(ann, plan.MarkStep{Step: 1, Status: mark, Note: "seen"})
+		if got := kinds(w.do(person, plan.MarkStep{Step: 1, Status: mark, Note: "seen"})); got[0] != "step_answered" {
 			t.Errorf("%s: events %v", mark, got)
 		}
 		if step := w.step(1); step.Status != mark || step.IsUnknown() || len(step.Notes) != 1 {

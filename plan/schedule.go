@@ -262,7 +262,7 @@ func (a Schedule) recordResults(c *stateFold) {
 		c.record(done.events(c.state, c.facts)...)
 	}
 	for _, lost := range a.Lost {
-		step := lost.runningStep(c.state)
+		step := lost.RunningStep(c.state)
 		if step == nil || step.ClaimedBy == c.facts.Actor.Name || !c.facts.Sightings[step.ClaimedBy].IsGone {
 			continue
 		}

@@ -21,12 +21,13 @@ const (
 	Skip     Choice = "skip"     // continue without it
 	Happened Choice = "happened" // the outcome was unknown, and the step is done
 	Insert   Choice = "insert"   // do other steps first, then try it again
-	Abort    Choice = "abort"    // give up the run
+	Abort    Choice = "abort"    // give up the run, and stop its steps
+	Stop     Choice = "stop"     // end the running step
 )
 
 // Values lists the choices.
 func (Choice) Values() []string {
-	return []string{"approve", "deny", "reply", "retry", "skip", "happened", "insert", "abort"}
+	return []string{"approve", "deny", "reply", "retry", "skip", "happened", "insert", "abort", "stop"}
 }
 
 // UserDenied is the error of a step that a person refused to approve (execution: executeStep).
@@ -88,7 +89,9 @@ func (a AnswerStep) decide(s State, f Facts) ([]Event, error) {
 	case Insert:
 		return a.insert(p, step, answered, f)
 	case Abort:
-		return []Event{answered, RunEnded{Reason: StopCancelled, At: f.Now}}, nil
+		return append(s.stopAll(f), answered, RunEnded{Reason: StopCancelled, At: f.Now}), nil
+	case Stop:
+		return a.stop(step, f), nil
 	}
 	return []Event{answered}, nil
 }
@@ -102,10 +105,12 @@ func (a AnswerStep) checkChoice(s State, step *Step, f Facts) error {
 	}
 	unasked := ask == nil && step.NeedsApproval() // no run has reached it
 	switch {
+	case a.Choice == Stop:
+		return s.checkStop(step, f)
 	case s.Plan.FinalSummary != "" || s.Plan.Status == StatusFailed || s.Plan.Status == StatusDraft:
 		return conflict("the plan "+s.Plan.Status.Predicate()+", so no decision is possible about "+name, remedy(s.Plan))
 	case step.IsRunning():
-		return conflict(name+" is being run by an engine", "wait for its result, or pause the run")
+		return isRunError(step)
 	case (a.Choice == Approve || a.Choice == Deny) && kind != AskApproval && !unasked,
 		a.Choice == Reply && !step.NeedsReply() && !step.NeedsUnblocking(), a.Choice == Happened && kind != AskUnknown:
 		return a.nothingAskedError(s, step)
@@ -123,6 +128,8 @@ func (a AnswerStep) checkChoice(s State, step *Step, f Facts) error {
 		return conflict(name+" is done", "mark it pending to do it again")
 	case a.Choice == Abort && s.OpenRun() == nil:
 		return conflict("no run is open", "clear the plan to give it up")
+	case a.Choice == Abort && s.runningStep() != 0:
+		return s.checkMayStop(f)
 	case a.Choice == Abort, a.Choice == Insert && (step.Status == Failed || kind == AskUnknown):
 	case a.Choice == Insert:
 		return conflict(name+" "+step.Status.Predicate()+", so no step can be inserted for it",
@@ -276,7 +283,7 @@ func (e StepAnswered) apply(s State) State {
 		case Happened:
 			become(Done)
 			result(true, "", "")
-		case Abort:
+		case Abort, Stop:
 		}
 		if e.Text != "" && (e.Choice != Reply || unblocked) && len(step.Notes) < MaxNotes {
 			step.Notes = append(slices.Clip(step.Notes), e.Text)

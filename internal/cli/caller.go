@@ -107,7 +107,7 @@ func accessFor(command string) (may access, flags map[string]access) {
 		"completion powershell", cobra.ShellCompRequestCmd, cobra.ShellCompNoDescRequestCmd:
 		return readAccess, nil
 	case "template apply", "step add", "step edit", "step move", "step remove", "step mark", "step claim", "step next", "step skip",
-		"step retry", "step settle", "clear", "start", "update", "run", "alert", "check", "suggest", "plan", "plan start",
+		"step retry", "step settle", "step stop", "clear", "start", "update", "run", "alert", "check", "suggest", "plan", "plan start",
 		"plan cancel", "plan restore", "plan switch", "plan close", "submit", "approve",
 		"reject", "edit", "answer", "comment", "reply", "pause", "replan",
 		"import", "purge", "serve", "hook": // its own host starts it

@@ -7,6 +7,7 @@ import (
 	"github.com/planloop/planloop/internal/engine"
 	"github.com/planloop/planloop/internal/notify"
 	"github.com/planloop/planloop/internal/presence"
+	"github.com/planloop/planloop/internal/session"
 	"github.com/planloop/planloop/internal/verbs"
 	"github.com/planloop/planloop/internal/workspace"
 	"github.com/planloop/planloop/plan"
@@ -16,9 +17,14 @@ import (
 type engines struct {
 	stateDir string
 	presence *presence.Registry
+	session  *session.Session
 }
 
 func (c engines) Lives() bool { return engine.IsRunning(c.stateDir, c.presence) }
+
+func (c engines) SettleLost(ctx context.Context) error {
+	return engine.New(c.session, nil, c.presence, engine.Options{StateDir: c.stateDir}).SettleLost(ctx)
+}
 
 func (c engines) Running() []verbs.RunningStep {
 	var steps []verbs.RunningStep

@@ -20,7 +20,10 @@ func newStepCommand(a *app) *cobra.Command {
 		newStepAddCommand(a), newStepEditCommand(a), newStepMoveCommand(a),
 		onStep(a, "step remove", "STEP", func(id plan.StepID) runner { return a.editDraft(constant(plan.EditDraft{Remove: id})) }),
 		newStepMarkCommand(a), newStepClaimCommand(a), newStepNextCommand(a), newStepLogsCommand(a), newStepSkipCommand(a),
-		newStepRetryCommand(a), newStepSettleCommand(a))
+		newStepRetryCommand(a), newStepSettleCommand(a),
+		onStep(a, "step stop", "STEP", func(id plan.StepID) runner {
+			return runVerb(a, (*verbs.Service).AnswerStep, constant(verbs.StepAnswer{Step: id, Choice: plan.Stop}))
+		}))
 }
 
 func newStepAddCommand(a *app) *cobra.Command {

@@ -109,10 +109,10 @@ func (a *app) open(ctx context.Context, roots mcpserver.Roots) (*openWorkspace, 
 		},
 		GateAll: config.Gates.Profile == gates.Strict, Unconfigured: !config.Gates.Asked,
 		Doubt: place.Doubt, Model: a.configuredModel(config.Model), Templates: a.templates(place), Engine: stepEngine{a},
-		Hooks: hookReports{seen, a, place}, HooksRequired: config.HooksRequired, Engines: engines{presence: seen},
+		Hooks: hookReports{seen, a, place}, HooksRequired: config.HooksRequired, Engines: engines{presence: seen, session: s},
 	}
 	if !a.flags.ephemeral {
-		options.Tracks, options.Engines = tracks{a, place, seen}, engines{place.StateDir, seen}
+		options.Tracks, options.Engines = tracks{a, place, seen}, engines{place.StateDir, seen, s}
 	}
 	others := &otherServers{app: a, place: place, section: config.Servers}
 	if config.Servers.Given() {

@@ -200,6 +200,58 @@ func TestEngineKilled(t *testing.T) {
 	}
 }
 
+// TestCommandsSettleDeadEngines: any command that meets a step of a dead engine settles it first, without an open run, and also after the
+// record of the engine's presence is gone.
+func TestCommandsSettleDeadEngines(t *testing.T) {
+	for name, c := range map[string]struct {
+		args  []string
+		swept bool
+		want  string // of S001
+	}{
+		"replan":      {args: []string{"replan", "--changes", "another way"}, want: "unknown"},
+		"settle":      {args: []string{"step", "settle", "S001", "--choice", "happened"}, want: "done"},
+		"retry":       {args: []string{"step", "retry", "S001"}, want: "pending"},
+		"skip":        {args: []string{"step", "skip", "S001", "--reason", "not needed"}, want: "skipped"},
+		"status":      {args: []string{"status"}, want: "unknown"},
+		"long dead":   {args: []string{"step", "retry", "S001"}, swept: true, want: "pending"},
+		"its request": {args: []string{"step", "stop", "S001"}, want: "unknown"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := newRunPlace(t)
+			started, release := p.pipe("started"), p.pipe("go")
+			p.setUp(command(`echo $$ > started; exec sleep 1000`, ""), command(`read x < go; exit 1`, `,"critical":true`))
+			cmd := p.engine()
+			pid := p.heard(started)
+			testenv.Check(t, os.WriteFile(release, []byte("go\n"), 0))
+			for failed := false; !failed; {
+				for _, record := range p.records(0) {
+					for _, e := range record.Events {
+						_, is := e.(plan.PlanNeedsReplan)
+						failed = failed || is
+					}
+				}
+			}
+			kill(t, cmd)
+			if c.swept {
+				for file := range strings.SplitSeq(files(t, filepath.Join(p.stateDir(), "seen")), "\n") {
+					testenv.Check(t, os.Remove(file))
+				}
+			}
+			got := p.run(c.args...)
+			if runs(pid) {
+				t.Error("its command runs")
+			}
+			if shown := p.run("show", "--json"); !strings.Contains(shown.out, c.want) {
+				t.Errorf("%+v\n%s", got, shown.out)
+			}
+			if next := p.run("status"); strings.Contains(next.out, "engine") {
+				t.Errorf("the engine is still mentioned: %s", next.out)
+			}
+			p.sound()
+		})
+	}
+}
+
 // TestEngineKilledBeforeItsRecord: if the effect has happened, or the value is kept, but its record is not written, the step's outcome is
 // unknown, and nothing happens twice.
 func TestEngineKilledBeforeItsRecord(t *testing.T) {

@@ -5,7 +5,6 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"path"
@@ -65,39 +64,6 @@ func (r *run) agentFor(s plan.State, step *plan.Step) string {
 		return name
 	}
 	return ""
-}
-
-// runningAgent is an agent at work.
-type runningAgent struct {
-	attempt  plan.Attempt
-	reported chan struct{} // closed once it has reported to the log
-	end      context.CancelCauseFunc
-}
-
-// The causes for ending an agent early.
-var (
-	errPlanningMode = errors.New("planning mode began, and agents may change nothing in it")
-	errPlanGone     = errors.New("the plan it worked for is gone")
-)
-
-// attendAgents tells agents' goroutines of reports in the log, and ends agents that may no longer change files or work
-// for a plan that is gone.
-func (r *run) attendAgents() {
-	for _, agent := range r.agents {
-		step := agent.attempt.AgentStep(r.state)
-		switch {
-		case step == nil:
-			agent.end(errPlanGone)
-		case r.state.PhaseNow().IsRestricted():
-			agent.end(errPlanningMode)
-		case step.AgentReport() != nil:
-			select {
-			case <-agent.reported:
-			default:
-				close(agent.reported)
-			}
-		}
-	}
 }
 
 // lockAgents waits until no other agent works in the workspace: an agent of a replaced plan may still be ending.

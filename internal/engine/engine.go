@@ -92,12 +92,12 @@ type Listener interface {
 // Run takes part in the run until this engine has nothing left to do in it, and returns the reason. When ctx ends,
 // running steps are ended, and recorded as interrupted.
 func (e *Engine) Run(ctx context.Context, o RunOptions) (plan.StopReason, error) {
-	name := "engine#" + strings.ToLower(rand.Text()[:8])
+	name := plan.EnginePrefix + strings.ToLower(rand.Text()[:8])
 	leave := e.presence.Join(name)
 	defer leave()
 	r := &run{
 		Engine: e, RunOptions: o, actor: plan.NewActor(plan.ChannelEngine, name), records: context.WithoutCancel(ctx),
-		running: map[plan.StepID]plan.Attempt{}, agents: map[plan.StepID]runningAgent{}, retryAt: map[plan.Attempt]time.Time{},
+		running: map[plan.StepID]runningAttempt{}, retryAt: map[plan.Attempt]time.Time{},
 		values: map[string]json.RawMessage{}, files: map[plan.StepID]fileList{},
 	}
 	if o.For > 0 {

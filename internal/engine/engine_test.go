@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/planloop/planloop/internal/engine"
+	"github.com/planloop/planloop/internal/process"
 	"github.com/planloop/planloop/internal/session"
 	"github.com/planloop/planloop/internal/store"
 	"github.com/planloop/planloop/internal/testenv"
@@ -102,6 +103,31 @@ func (p *place) run(want plan.StopReason) plan.State {
 		p.t.Fatalf("the run is over: %q, %v; want %q", over, err, want)
 	}
 	return p.state()
+}
+
+// TestStoppedStep: the tool of a stopped step is told that it was stopped on request, and other steps continue.
+func TestStoppedStep(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var cause error
+		endless := tool("endless", func(ctx context.Context, _ json.RawMessage, _ toolbox.Watch) (toolbox.Outcome, error) {
+			<-ctx.Done()
+			cause = context.Cause(ctx)
+			return toolbox.Outcome{}, cause
+		})
+		p := newPlace(t, plan.Limits{}, endless, echo())
+		p.setUp(plan.Spec{Tool: "endless", Idempotent: true, Critical: true}, plan.Spec{Tool: "echo"})
+		go func() {
+			synctest.Wait()
+			p.do(person(), plan.AnswerStep{Step: 1, Choice: plan.Stop})
+		}()
+		over, err := p.begin(t.Context(), engine.RunOptions{Parallel: 1})
+		if step := p.step(1); err != nil || step.Status != plan.Failed || step.Error != "stopped by ann" || !errors.Is(cause, process.ErrStopped) {
+			t.Errorf("%q, %v: %s, %q; the tool was told %v", over, err, step.Status, step.Error, cause)
+		}
+		if step := p.step(2); step.Status != plan.Done {
+			t.Errorf("the other step is %s", step.Status)
+		}
+	})
 }
 
 func (p *place) state() plan.State {

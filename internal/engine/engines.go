@@ -117,6 +117,22 @@ func (r *run) leave(ctx context.Context, over plan.StopReason) error {
 	return err
 }
 
+// SettleLost settles the steps of dead engines without taking part in a run: it ends the processes they left, and records their attempts
+// as lost. An error means that some processes could not be ended.
+func (e *Engine) SettleLost(ctx context.Context) error {
+	state, err := e.session.State(ctx)
+	if err != nil {
+		return err
+	}
+	r := &run{Engine: e, actor: plan.NewActor(plan.ChannelEngine, string(plan.Planloop)), state: state}
+	lost := r.endLostAttempts()
+	if len(lost) == 0 {
+		return nil
+	}
+	_, err = e.session.Do(ctx, r.actor, plan.Schedule{Lost: lost}, nil)
+	return err
+}
+
 // stepsOfOthers lists the steps that other engines carry out.
 func (r *run) stepsOfOthers() []*plan.Step {
 	if r.state.Plan == nil {

@@ -23,8 +23,7 @@ type run struct {
 	results  chan plan.AttemptResult
 	progress chan progress
 
-	running    map[plan.StepID]plan.Attempt // attempts in goroutines of this run
-	agents     map[plan.StepID]runningAgent
+	running    map[plan.StepID]runningAttempt
 	unrecorded []plan.AttemptResult
 	retryAt    map[plan.Attempt]time.Time // when the retry of a failed attempt may begin
 	state      plan.State
@@ -110,10 +109,9 @@ func (r *run) wait(ctx context.Context, changes <-chan struct{}) {
 }
 
 func (r *run) addResult(result plan.AttemptResult) {
-	delete(r.running, result.Step)
-	if agent, ok := r.agents[result.Step]; ok {
-		agent.end(nil)
-		delete(r.agents, result.Step)
+	if attempt, ok := r.running[result.Step]; ok {
+		attempt.end(nil)
+		delete(r.running, result.Step)
 	}
 	r.unrecorded = append(r.unrecorded, result)
 }
@@ -156,7 +154,7 @@ func (r *run) advance(ctx context.Context) error {
 			return err
 		}
 		r.state = state
-		r.attendAgents()
+		r.attendAttempts()
 		lost, mayStart := r.endLostAttempts(), r.mayStart(ctx)
 		if len(r.unrecorded) == 0 && len(lost) == 0 && (!mayStart || r.idle == state.Revision) {
 			return nil
@@ -261,17 +259,16 @@ func (r *run) record(ctx context.Context, lost []plan.Attempt) (changed bool, er
 func (r *run) start(ctx context.Context, e plan.StepStarted, j job) {
 	j.step, _ = r.state.Plan.Steps.Get(e.Step)
 	j.run, j.attempt = r.state.Run.ID, plan.Attempt{Plan: r.state.Plan.Root(), Step: e.Step, Attempt: e.Attempt}
-	r.running[e.Step] = j.attempt
+	ctx, end := context.WithCancelCause(ctx)
+	attempt := runningAttempt{Attempt: j.attempt, agent: j.Agent, reported: make(chan struct{}), end: end}
+	r.running[e.Step] = attempt
 	maps.DeleteFunc(r.retryAt, func(a plan.Attempt, _ time.Time) bool { return a.Step == e.Step })
 	if j.Agent == "" {
 		go func() { r.results <- r.runTool(ctx, j) }()
 		return
 	}
 	r.agentStarts++
-	ctx, end := context.WithCancelCause(ctx)
-	agent := runningAgent{attempt: j.attempt, reported: make(chan struct{}), end: end}
-	r.agents[e.Step] = agent
-	go func() { r.results <- r.runAgent(ctx, j, agent.reported) }()
+	go func() { r.results <- r.runAgent(ctx, j, attempt.reported) }()
 }
 
 // isOver reports whether this engine has nothing more to do, and why.

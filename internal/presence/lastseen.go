@@ -132,7 +132,7 @@ func (b *Registry) touch(name string, l *nameState) {
 }
 
 // Seen returns the last sign of life of name in any process. A name with a # is gone if it has been seen and no process
-// holds its connection.
+// holds its connection. An engine has always been seen: its record may have been swept.
 func (b *Registry) Seen(name string) plan.Sighting {
 	var known nameState
 	b.mu.Lock()
@@ -150,8 +150,8 @@ func (b *Registry) Seen(name string) plan.Sighting {
 	}
 	return plan.Sighting{
 		At: later(known.at, written, b.now()),
-		IsGone: isConnection(name) && known.joined == 0 && !(known.at.IsZero() && written.IsZero()) &&
-			b.isAbandoned(name),
+		IsGone: isConnection(name) && known.joined == 0 &&
+			(!known.at.IsZero() || !written.IsZero() || strings.HasPrefix(name, plan.EnginePrefix)) && b.isAbandoned(name),
 	}
 }
 

@@ -52,5 +52,8 @@ func (f *family) kill() {
 	}
 }
 
+// terminate asks the command's group to end.
+func (f *family) terminate() bool { return syscall.Kill(-f.leader, syscall.SIGTERM) == nil }
+
 // end kills the remaining processes after the command has ended.
 func (f *family) end() { f.kill() }

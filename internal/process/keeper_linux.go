@@ -92,6 +92,9 @@ func (f *family) kill() {
 	f.late = time.AfterFunc(grace, func() { _ = f.cmd.Process.Kill() })
 }
 
+// terminate asks the command's group to end; the keeper passes it on.
+func (f *family) terminate() bool { return syscall.Kill(-f.cmd.Process.Pid, syscall.SIGTERM) == nil }
+
 // end kills the remaining processes after the command, or its keeper, has ended.
 func (f *family) end() {
 	if f.lifeline == nil {
@@ -132,7 +135,8 @@ func Keep() {
 
 // keep runs a command, kills its leftover processes, and returns its exit code.
 func keep(program string, args []string) (code int, err error) {
-	signal.Notify(make(chan os.Signal, 1)) // the command must not end its keeper by a signal that can be caught
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals) // all that can be caught: the command must not end its keeper by one
 	syscall.CloseOnExec(lifeline)
 	if err := adopt(); err != nil {
 		return 0, err
@@ -142,6 +146,13 @@ func keep(program string, args []string) (code int, err error) {
 	if err != nil {
 		return 0, err
 	}
+	go func() {
+		for sent := range signals {
+			if sent == syscall.SIGTERM {
+				_ = syscall.Kill(-pid, syscall.SIGTERM)
+			}
+		}
+	}()
 	go func() {
 		_, _ = os.NewFile(lifeline, "lifeline").Read(make([]byte, 1)) // the launcher ends the command, or has ended itself
 		_ = syscall.Kill(-pid, syscall.SIGKILL)

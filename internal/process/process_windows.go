@@ -94,6 +94,8 @@ func assign(job windows.Handle, pid int) error {
 
 func (f *family) kill() { _ = windows.TerminateJobObject(f.job, 1) }
 
+func (*family) terminate() bool { return false }
+
 // end ends the job and its remaining processes.
 func (f *family) end() { _ = windows.CloseHandle(f.job) }
 

@@ -37,6 +37,13 @@ type Launcher struct {
 // Without it, commands cannot be started, nor get their git.
 var ErrGone = errors.New("the program that runs was taken away, perhaps by an update: start planloop again")
 
+// ErrStopped is wrapped by the cause of a context that ends a command gently: it gets SIGTERM, and a few seconds before it is killed.
+// Windows has no such signal.
+var ErrStopped = errors.New("stopped")
+
+// gentle is how long a command has to end by itself after ErrStopped.
+const gentle = 3 * time.Second
+
 // Options are the settings of a command.
 type Options struct {
 	Timeout time.Duration
@@ -81,8 +88,19 @@ func (l *Launcher) Run(ctx context.Context, cmd *exec.Cmd, o Options) (Result, e
 		o.Started(family.identity())
 	}
 	killed := make(chan struct{})
-	stop := context.AfterFunc(limited, func() { defer close(killed); family.kill() })
+	ended := make(chan struct{})
+	stop := context.AfterFunc(limited, func() {
+		defer close(killed)
+		if errors.Is(context.Cause(ctx), ErrStopped) && family.terminate() {
+			select {
+			case <-ended:
+			case <-time.After(gentle):
+			}
+		}
+		family.kill()
+	})
 	err = cmd.Wait()
+	close(ended)
 	stopped := !stop()
 	if stopped {
 		<-killed

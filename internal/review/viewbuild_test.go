@@ -1,6 +1,7 @@
 package review_test
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -244,7 +245,8 @@ func TestCommentIsShownWhereverItIsMade(t *testing.T) {
 // crew is an engine at work.
 type crew struct{}
 
-func (crew) Lives() bool { return true }
+func (crew) Lives() bool                      { return true }
+func (crew) SettleLost(context.Context) error { return nil }
 func (crew) Running() []verbs.RunningStep {
 	return []verbs.RunningStep{{Step: 1, Percent: 40, What: "compiling", Log: "ok 1\nok 2\n"}, {Step: 9}}
 }

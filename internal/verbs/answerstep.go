@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/planloop/planloop/gates"
 	"github.com/planloop/planloop/internal/safetext"
@@ -35,7 +36,7 @@ type StepAnswerReply struct {
 // RecoverStep is the input of RecoverStep (execution: Strategy 3).
 type RecoverStep struct {
 	StepID plan.StepID      `json:"step_id" jsonschema:"description=such as S001"`
-	Choice Recovery         `json:"choice" jsonschema:"description=happened: the work is done; insert: steps to do first; abort the run"`
+	Choice Recovery         `json:"choice" jsonschema:"description=happened: the work is done; insert: steps to do first; stop a running step; abort the run"`
 	Args   *json.RawMessage `json:"args,omitempty" jsonschema:"type=object,description=other arguments to retry with"`
 	Reason *string          `json:"reason,omitempty" hint:"why"`
 	Steps  []NewTask        `json:"steps,omitempty" jsonschema:"description=to insert"`
@@ -46,7 +47,8 @@ type Recovery string
 
 // Values lists the choices.
 func (Recovery) Values() []string {
-	return []string{string(plan.Retry), string(plan.Skip), string(plan.Happened), string(plan.Insert), string(plan.Abort)}
+	return []string{string(plan.Retry), string(plan.Skip), string(plan.Happened), string(plan.Insert), string(plan.Abort),
+		string(plan.Stop)}
 }
 
 // RecoverStep settles a failed or unknown step.
@@ -75,7 +77,34 @@ func (s *Service) AnswerStep(ctx context.Context, c Caller, in StepAnswer) (Step
 	if in.Choice == plan.Skip && in.Text == "" {
 		faults.Add(plan.Refuse(plan.InvalidInput, "/reason", "is missing; a skip needs a reason", "say why the step is not needed"))
 	}
-	return retryIfChanged(func() (StepAnswerReply, error) { return s.answerStep(ctx, c, in, tasks, faults) })
+	reply, err := retryIfChanged(func() (StepAnswerReply, error) { return s.answerStep(ctx, c, in, tasks, faults) })
+	if err == nil && in.Choice == plan.Stop {
+		return s.awaitStop(ctx, c, in.Step, reply)
+	}
+	return reply, err
+}
+
+const stopWait = 15 * time.Second // for a stopped step to end: its processes have a few seconds before they are killed
+
+// awaitStop waits until a step that was stopped has ended, and reports its outcome.
+func (s *Service) awaitStop(ctx context.Context, c Caller, id plan.StepID, reply StepAnswerReply) (StepAnswerReply, error) {
+	waiting, cancel := context.WithTimeout(ctx, stopWait)
+	defer cancel()
+	if err := s.awaitEnd(waiting, c, []plan.StepID{id}); err != nil && waiting.Err() == nil {
+		return reply, err
+	}
+	state, err := s.State(ctx)
+	step, ok := currentSteps(state).Get(id)
+	if err != nil || !ok {
+		return reply, err
+	}
+	outcome := map[plan.StepStatus]string{plan.InProgress: " is still ending", plan.Failed: " failed: " + step.Error,
+		plan.Done: " was done before it could be stopped", plan.Pending: " will be tried again"}[step.Status]
+	if step.IsUnknown() {
+		outcome = " was stopped, and its outcome is unknown"
+	}
+	reply.Status, reply.Message, reply.Heartbeat = string(step.Status), id.String()+outcome, s.heartbeat(state, c)
+	return reply, nil
 }
 
 func (s *Service) answerStep(ctx context.Context, c Caller, in StepAnswer, inserted []taskInput,
@@ -132,7 +161,8 @@ func answerText(in StepAnswer, before *plan.Step, p *plan.Plan, step *plan.Step)
 	}
 	outcome := map[plan.Choice]string{plan.Approve: approved, plan.Deny: "it was denied" + waits, plan.Reply: reply,
 		plan.Retry: "it will be tried again", plan.Skip: "it is not needed" + waits, plan.Happened: "its work is done, without a value",
-		plan.Insert: "it will be tried again after the inserted steps", plan.Abort: "the run was aborted"}[in.Choice]
+		plan.Insert: "it will be tried again after the inserted steps", plan.Abort: "the run was aborted",
+		plan.Stop: "it is being stopped"}[in.Choice]
 	return step.ID.String() + " " + step.Status.Predicate() + ": " + outcome
 }
 

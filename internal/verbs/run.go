@@ -285,13 +285,7 @@ func runningSteps(state plan.State) []plan.StepID {
 // sentence about that, to append to another.
 func (s *Service) pauseAndWait(ctx context.Context, c Caller) (message string, err error) {
 	state, err := s.State(ctx)
-	if err != nil || len(runningSteps(state)) == 0 {
-		return "", err
-	}
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	changes, err := s.session.Watch(ctx) // before the pause, so that no change is missed
-	if err != nil {
+	if state = s.settleLost(ctx, state); err != nil || len(runningSteps(state)) == 0 {
 		return "", err
 	}
 	waited := runningSteps(state)
@@ -300,18 +294,41 @@ func (s *Service) pauseAndWait(ctx context.Context, c Caller) (message string, e
 			return "", err
 		}
 	}
+	if err := s.awaitEnd(ctx, c, waited); err != nil {
+		return "", err
+	}
+	return " The run was paused until " + plan.IDs(waited) + " ended; to go on: " + c.word(Call{Kind: CallRun}) + ".", nil
+}
+
+const lookEvery = 500 * time.Millisecond // for dead engines, which cause no event
+
+// awaitEnd waits until no engine runs any of the steps, and reports the steps that it waits for.
+func (s *Service) awaitEnd(ctx context.Context, c Caller, ids []plan.StepID) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	changes, err := s.session.Watch(ctx)
+	if err != nil {
+		return err
+	}
+	look := time.NewTicker(lookEvery)
+	defer look.Stop()
 	for {
 		state, err := s.State(ctx)
-		left := runningSteps(state)
-		switch {
-		case err != nil:
-			return "", err
-		case len(left) == 0:
-			return " The run was paused until " + plan.IDs(waited) + " ended; to go on: " + c.word(Call{Kind: CallRun}) + ".", nil
+		if err != nil {
+			return err
 		}
-		c.progress(len(waited)-len(left), len(waited), "waiting for "+plan.IDs(left)+" to end")
-		if _, open := <-changes; !open {
-			return "", context.Cause(ctx)
+		left := slices.DeleteFunc(runningSteps(s.settleLost(ctx, state)), func(id plan.StepID) bool { return !slices.Contains(ids, id) })
+		if len(left) == 0 {
+			return nil
+		}
+		c.progress(len(ids)-len(left), len(ids), "waiting for "+plan.IDs(left)+" to end")
+		select {
+		case <-changes:
+		case <-look.C:
+		case <-ctx.Done():
+		}
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
 		}
 	}
 }

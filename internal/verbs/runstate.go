@@ -2,6 +2,7 @@ package verbs
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -113,6 +114,8 @@ type RunningStep struct {
 type Engines interface {
 	Lives() bool // one takes part in the run
 	Running() []RunningStep
+	// SettleLost records the end of steps whose engines died, after ending the processes that they left.
+	SettleLost(ctx context.Context) error
 }
 
 // addProgress adds an engine's progress to a task, unless the caller is the agent that works on it.

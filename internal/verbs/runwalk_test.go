@@ -1,6 +1,7 @@
 package verbs_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 
@@ -39,6 +40,22 @@ func (e *engines) begin() plan.Actor {
 
 func (e *engines) Lives() bool                { return e.living != "" }
 func (*engines) Running() []verbs.RunningStep { return nil }
+
+// SettleLost settles the steps of dead engines, as engines do.
+func (e *engines) SettleLost(ctx context.Context) error {
+	state, err := e.session.State(ctx)
+	if err != nil {
+		return err
+	}
+	var lost []plan.Attempt
+	for step := range state.Plan.Steps.Running() {
+		if step.IsRunning() && e.seen[step.ClaimedBy].IsGone {
+			lost = append(lost, plan.Attempt{Plan: state.Plan.Root(), Step: step.ID, Attempt: step.Attempts})
+		}
+	}
+	_, err = e.session.Do(ctx, plan.NewActor(plan.ChannelEngine, "planloop"), plan.Schedule{Lost: lost}, nil)
+	return err
+}
 
 func (e *engines) leave() {
 	if e.living != "" {

@@ -133,6 +133,7 @@ func (s *Service) Status(ctx context.Context, c Caller, in Status) (StatusReply,
 	if err != nil {
 		return StatusReply{}, err
 	}
+	state = s.settleLost(ctx, state)
 	s.touch(c)
 	s.seen.know(c, state)
 	last := s.seen.get(c)

@@ -7,6 +7,7 @@ package verbs
 import (
 	"cmp"
 	"context"
+	"errors"
 	"iter"
 	"slices"
 	"sync/atomic"
@@ -226,7 +227,11 @@ func (s *Service) doIf(ctx context.Context, c Caller, a plan.Action, holds func(
 		return session.Outcome{}, err
 	}
 	s.awaitTools(ctx, toolsOf(a))
-	outcome, err := s.session.Do(ctx, c.Actor, a, func(state plan.State, facts *plan.Facts) error {
+	maySettle := true // the steps of dead engines, once
+	judge := func(state plan.State, facts *plan.Facts) error {
+		if maySettle && s.hasLostStep(state) {
+			return errLostEngine
+		}
 		if !onlyReports(a) {
 			facts.Definitions = map[string]string{}
 			for name, tool := range s.otherTools() {
@@ -251,7 +256,14 @@ func (s *Service) doIf(ctx context.Context, c Caller, a plan.Action, holds func(
 			return nil
 		}
 		return s.seen.check(c, state, c.word(Call{Kind: CallRead}))
-	})
+	}
+	outcome, err := s.session.Do(ctx, c.Actor, a, judge)
+	if errors.Is(err, errLostEngine) {
+		maySettle = false
+		if err = s.opts.Engines.SettleLost(ctx); err == nil {
+			outcome, err = s.session.Do(ctx, c.Actor, a, judge)
+		}
+	}
 	s.touch(c)
 	if err != nil {
 		return outcome, c.addPersonCalls(err)

@@ -1,0 +1,36 @@
+package verbs
+
+import (
+	"context"
+	"errors"
+
+	"github.com/planloop/planloop/plan"
+)
+
+// errLostEngine refuses an action until the steps of dead engines are settled.
+var errLostEngine = errors.New("the engine of a running step has died")
+
+// hasLostStep reports whether the engine of a running step has died.
+func (s *Service) hasLostStep(state plan.State) bool {
+	if s.opts.Engines == nil {
+		return false
+	}
+	for step := range currentSteps(state).Running() {
+		if step.IsRunning() && s.engineGone(step) {
+			return true
+		}
+	}
+	return false
+}
+
+// settleLost returns the state after the steps of dead engines are settled: pending if they are safe to repeat, else unknown. A step
+// whose processes cannot be ended stays as it is.
+func (s *Service) settleLost(ctx context.Context, state plan.State) plan.State {
+	if !s.hasLostStep(state) || s.opts.Engines.SettleLost(ctx) != nil {
+		return state
+	}
+	if after, err := s.session.State(ctx); err == nil {
+		return after
+	}
+	return state
+}
