@@ -302,7 +302,11 @@ func (CancelMode) decide(s State, f Facts) ([]Event, error) {
 	case s.PhaseNow() == PhaseInactive:
 		return nil, conflict("planning mode is not on", "there is nothing to cancel")
 	}
-	return []Event{ModeCancelled{By: f.Actor.Name, Way: f.Actor.Way(), At: f.Now}}, nil
+	cancelled := []Event{ModeCancelled{By: f.Actor.Name, Way: f.Actor.Way(), At: f.Now}}
+	if s.PhaseNow() == PhaseExecuting && s.OpenRun() != nil {
+		cancelled = append(s.stopAll(f), append(cancelled, RunEnded{Reason: StopCancelled, At: f.Now})...)
+	}
+	return cancelled, nil
 }
 
 // ModeCancelled ends planning mode and drops its draft. An approved plan that was being carried out

@@ -109,6 +109,11 @@ func (a AnswerStep) checkChoice(s State, step *Step, f Facts) error {
 		return s.checkStop(step, f)
 	case s.Plan.FinalSummary != "" || s.Plan.Status == StatusFailed || s.Plan.Status == StatusDraft:
 		return conflict("the plan "+s.Plan.Status.Predicate()+", so no decision is possible about "+name, remedy(s.Plan))
+	case a.Choice == Abort && s.OpenRun() == nil:
+		return conflict("no run is open", "clear the plan to give it up")
+	case a.Choice == Abort && s.runningStep() != 0:
+		return s.checkMayStop(f)
+	case a.Choice == Abort:
 	case step.IsRunning():
 		return isRunError(step)
 	case (a.Choice == Approve || a.Choice == Deny) && kind != AskApproval && !unasked,
@@ -126,11 +131,7 @@ func (a AnswerStep) checkChoice(s State, step *Step, f Facts) error {
 		return roomForNote(step, a.Text)
 	case step.Status == Done:
 		return conflict(name+" is done", "mark it pending to do it again")
-	case a.Choice == Abort && s.OpenRun() == nil:
-		return conflict("no run is open", "clear the plan to give it up")
-	case a.Choice == Abort && s.runningStep() != 0:
-		return s.checkMayStop(f)
-	case a.Choice == Abort, a.Choice == Insert && (step.Status == Failed || kind == AskUnknown):
+	case a.Choice == Insert && (step.Status == Failed || kind == AskUnknown):
 	case a.Choice == Insert:
 		return conflict(name+" "+step.Status.Predicate()+", so no step can be inserted for it",
 			"add steps that depend on it, or that it depends on")

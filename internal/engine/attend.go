@@ -20,7 +20,7 @@ type runningAttempt struct {
 // The causes for ending an attempt early.
 var (
 	errPlanningMode = errors.New("planning mode began, and agents may change nothing in it")
-	errPlanGone     = errors.New("its plan is gone")
+	errPlanGone     = fmt.Errorf("its plan is gone: %w", process.ErrStopped)
 )
 
 // attendAttempts ends the attempts that were stopped on request, whose plan is gone, or whose agents may no longer change files, and
@@ -32,7 +32,7 @@ func (r *run) attendAttempts() {
 		case step == nil:
 			attempt.end(errPlanGone)
 		case step.WasStopped():
-			attempt.end(fmt.Errorf("it was stopped on request: %w", process.ErrStopped))
+			attempt.end(process.ErrStopped)
 		case attempt.agent == "":
 		case r.state.PhaseNow().IsRestricted():
 			attempt.end(errPlanningMode)

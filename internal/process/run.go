@@ -39,7 +39,7 @@ var ErrGone = errors.New("the program that runs was taken away, perhaps by an up
 
 // ErrStopped is wrapped by the cause of a context that ends a command gently: it gets SIGTERM, and a few seconds before it is killed.
 // Windows has no such signal.
-var ErrStopped = errors.New("stopped")
+var ErrStopped = errors.New("stopped on request")
 
 // gentle is how long a command has to end by itself after ErrStopped.
 const gentle = 3 * time.Second

@@ -31,6 +31,8 @@ type StepAnswerReply struct {
 	Score    int      `json:"score,omitempty"`
 	Warnings []string `json:"warnings,omitempty"`
 	Heartbeat
+
+	before plan.State
 }
 
 // RecoverStep is the input of RecoverStep (execution: Strategy 3).
@@ -78,33 +80,52 @@ func (s *Service) AnswerStep(ctx context.Context, c Caller, in StepAnswer) (Step
 		faults.Add(plan.Refuse(plan.InvalidInput, "/reason", "is missing; a skip needs a reason", "say why the step is not needed"))
 	}
 	reply, err := retryIfChanged(func() (StepAnswerReply, error) { return s.answerStep(ctx, c, in, tasks, faults) })
-	if err == nil && in.Choice == plan.Stop {
-		return s.awaitStop(ctx, c, in.Step, reply)
+	switch {
+	case err != nil:
+	case in.Choice == plan.Stop:
+		reply.Message = ""
+		return s.awaitStop(ctx, c, []plan.StepID{in.Step}, reply)
+	case in.Choice == plan.Abort:
+		reply.Message = "The run was aborted"
+		return s.awaitStop(ctx, c, runningSteps(reply.before), reply)
 	}
 	return reply, err
 }
 
 const stopWait = 15 * time.Second // for a stopped step to end: its processes have a few seconds before they are killed
 
-// awaitStop waits until a step that was stopped has ended, and reports its outcome.
-func (s *Service) awaitStop(ctx context.Context, c Caller, id plan.StepID, reply StepAnswerReply) (StepAnswerReply, error) {
+// awaitStop waits until the steps that were stopped have ended, and adds their outcomes to the reply.
+func (s *Service) awaitStop(ctx context.Context, c Caller, ids []plan.StepID, reply StepAnswerReply) (StepAnswerReply, error) {
 	waiting, cancel := context.WithTimeout(ctx, stopWait)
 	defer cancel()
-	if err := s.awaitEnd(waiting, c, []plan.StepID{id}); err != nil && waiting.Err() == nil {
+	if err := s.awaitEnd(waiting, c, ids); err != nil && waiting.Err() == nil {
 		return reply, err
 	}
 	state, err := s.State(ctx)
-	step, ok := currentSteps(state).Get(id)
-	if err != nil || !ok {
+	if err != nil {
 		return reply, err
 	}
+	reply.Heartbeat = s.heartbeat(state, c)
+	outcomes := nonEmpty(reply.Message)
+	for _, id := range ids {
+		if step, ok := currentSteps(state).Get(id); ok {
+			outcomes = append(outcomes, stopOutcome(step))
+			if id.String() == reply.StepID {
+				reply.Status = string(step.Status)
+			}
+		}
+	}
+	reply.Message = strings.Join(outcomes, "; ")
+	return reply, nil
+}
+
+func stopOutcome(step *plan.Step) string {
 	outcome := map[plan.StepStatus]string{plan.InProgress: " is still ending", plan.Failed: " failed: " + step.Error,
 		plan.Done: " was done before it could be stopped", plan.Pending: " will be tried again"}[step.Status]
 	if step.IsUnknown() {
 		outcome = " was stopped, and its outcome is unknown"
 	}
-	reply.Status, reply.Message, reply.Heartbeat = string(step.Status), id.String()+outcome, s.heartbeat(state, c)
-	return reply, nil
+	return step.ID.String() + outcome
 }
 
 func (s *Service) answerStep(ctx context.Context, c Caller, in StepAnswer, inserted []taskInput,
@@ -133,7 +154,7 @@ func (s *Service) answerStep(ctx context.Context, c Caller, in StepAnswer, inser
 	step, _ := outcome.After.Plan.Steps.Get(in.Step)
 	before, _ := outcome.Before.Plan.Steps.Get(in.Step)
 	reply := StepAnswerReply{StepID: in.Step.String(), Status: string(step.Status),
-		Message: answerText(in, before, outcome.After.Plan, step), Heartbeat: s.heartbeat(outcome.After, c)}
+		Message: answerText(in, before, outcome.After.Plan, step), Heartbeat: s.heartbeat(outcome.After, c), before: outcome.Before}
 	if len(held) > 0 {
 		reply.Message = strings.Join(held, "\n")
 	}

@@ -185,6 +185,9 @@ func (s *Service) CancelPlanMode(ctx context.Context, c Caller) (ModeReply, erro
 
 func (s *Service) endMode(ctx context.Context, c Caller, a plan.Action) (ModeReply, error) {
 	outcome, err := s.do(ctx, c, a)
+	if _, cancels := a.(plan.CancelMode); err == nil && cancels {
+		err = s.awaitProcesses(ctx, c, outcome.Before)
+	}
 	return s.modeReply(outcome.After, c), err
 }
 

@@ -242,6 +242,8 @@ type PauseReply struct {
 	Running []string `json:"running,omitempty"`
 	Message string   `json:"message"`
 	Heartbeat
+
+	before plan.State
 }
 
 // PauseRun pauses the run: running steps continue to their end, no new ones start. Only a person can resume a run that
@@ -250,19 +252,27 @@ func (s *Service) PauseRun(ctx context.Context, c Caller, reason string) (PauseR
 	return s.stopRun(ctx, c, plan.PauseRun{Note: reason}, "paused")
 }
 
-// EndRun ends the run for a person; running steps continue to their end.
+// EndRun ends the run for a person, and stops its steps.
 func (s *Service) EndRun(ctx context.Context, c Caller) (PauseReply, error) {
-	return s.stopRun(ctx, c, plan.EndRun{}, "ended")
+	reply, err := s.stopRun(ctx, c, plan.EndRun{}, "ended")
+	if err == nil {
+		err = s.awaitProcesses(ctx, c, reply.before)
+	}
+	return reply, err
 }
 
 func (s *Service) stopRun(ctx context.Context, c Caller, a plan.Action, status string) (PauseReply, error) {
 	outcome, err := s.do(ctx, c, a)
-	reply := PauseReply{Status: status, Message: "The run is " + status + ": no more steps start", Heartbeat: s.heartbeat(outcome.After, c)}
+	reply := PauseReply{Status: status, Message: "The run is " + status + ": no more steps start",
+		Heartbeat: s.heartbeat(outcome.After, c), before: outcome.Before}
 	ids := runningSteps(outcome.After)
 	for _, id := range ids {
 		reply.Running = append(reply.Running, id.String())
 	}
-	if len(ids) > 0 {
+	switch {
+	case len(ids) > 0 && status == "ended":
+		reply.Message += "; stopped: " + plan.IDs(ids)
+	case len(ids) > 0:
 		reply.Message += ", and " + plan.IDs(ids) + " will run to the end"
 	}
 	reply.Message += "."
@@ -298,6 +308,32 @@ func (s *Service) pauseAndWait(ctx context.Context, c Caller) (message string, e
 		return "", err
 	}
 	return " The run was paused until " + plan.IDs(waited) + " ended; to go on: " + c.word(Call{Kind: CallRun}) + ".", nil
+}
+
+// awaitProcesses waits until engines have ended the steps that ran before their run or plan was given up.
+func (s *Service) awaitProcesses(ctx context.Context, c Caller, before plan.State) error {
+	ids := runningSteps(before)
+	if len(ids) == 0 || s.opts.Engines == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, stopWait)
+	defer cancel()
+	look := time.NewTicker(lookEvery / 10)
+	defer look.Stop()
+	for {
+		left := slices.DeleteFunc(slices.Clone(ids), func(id plan.StepID) bool {
+			return !slices.ContainsFunc(s.opts.Engines.Running(), func(running RunningStep) bool { return running.Step == id })
+		})
+		if len(left) == 0 {
+			return nil
+		}
+		c.progress(len(ids)-len(left), len(ids), "waiting for "+plan.IDs(left)+" to end")
+		select {
+		case <-look.C:
+		case <-ctx.Done():
+			return plan.Refuse(plan.Conflict, "", plan.IDs(left)+" did not end within "+stopWait.String(), "end its processes by hand")
+		}
+	}
 }
 
 const lookEvery = 500 * time.Millisecond // for dead engines, which cause no event

@@ -265,6 +265,9 @@ func (s *Service) ClearPlan(ctx context.Context, c Caller, _ ClearPlan) (ClearPl
 	if err != nil {
 		return ClearPlanReply{}, err
 	}
+	if err := s.awaitProcesses(ctx, c, outcome.Before); err != nil {
+		return ClearPlanReply{}, err
+	}
 	before := outcome.Before.Plan
 	return ClearPlanReply{PlanID: before.ID, Status: string(outcome.After.Plan.Status), Discarded: before.Steps.Len(),
 		Restore:   restoreAdvice(c, before.ID),
