@@ -64,7 +64,7 @@ func newReviewCommand(a *app) *cobra.Command {
 
 // review serves the review page until interrupted, then waits for the runs started here.
 func (a *app) review(ctx context.Context, port int, noOpen bool) (err error) {
-	began := func() {}
+	began := func() error { return nil }
 	if a.detached {
 		if began, err = a.detach(); err != nil {
 			return err
@@ -338,7 +338,7 @@ func (p *reviewPage) listen(ctx context.Context) {
 
 // printWaiting prints new and settled items of the person's inbox, which it reads once for all changes since the last read. Without a
 // terminal it opens the browser instead, once for each plan that is submitted after it calls began.
-func (p *reviewPage) printWaiting(ctx context.Context, workspaces review.Workspaces, changed <-chan struct{}, began func()) {
+func (p *reviewPage) printWaiting(ctx context.Context, workspaces review.Workspaces, changed <-chan struct{}, began func() error) {
 	if p.flags.json {
 		return
 	}
@@ -346,7 +346,7 @@ func (p *reviewPage) printWaiting(ctx context.Context, workspaces review.Workspa
 	for first := true; ; first = false {
 		inbox, err := review.ReadInbox(ctx, workspaces)
 		if first {
-			began()
+			_ = began()
 		}
 		if err != nil {
 			return

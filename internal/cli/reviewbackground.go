@@ -9,7 +9,6 @@ import (
 	"io"
 	"net"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strconv"
@@ -60,7 +59,7 @@ func (a *app) startBackground(port int) error {
 	}
 	b, err := a.background()
 	if err != nil {
-		if err := a.runDetached(port); err != nil {
+		if err := a.startPage(port); err != nil {
 			return err
 		}
 		if b, err = a.background(); err != nil {
@@ -79,43 +78,22 @@ func (a *app) startBackground(port int) error {
 	return a.print(terminal.Joined(lines))
 }
 
-// runDetached starts the page, and returns once it is served.
-func (a *app) runDetached(port int) error {
+// startPage starts the page, and returns once it is served.
+func (a *app) startPage(port int) error {
 	if runtime.GOOS != "linux" && runtime.GOOS != "darwin" {
 		return plan.Refuse(plan.Conflict, "", "this system does not reveal which program asks for a code",
 			"run `planloop review` in a terminal")
 	}
-	program, err := os.Executable()
-	if err != nil {
-		return err
-	}
-	reads, reports, err := os.Pipe()
-	if err != nil {
-		return err
-	}
-	defer reads.Close()
-	cmd := exec.Command(program, "review", "--detached", "--port", strconv.Itoa(port), "--workspace", a.flags.workspace,
+	return a.startDetached(nil, "review", "--detached", "--port", strconv.Itoa(port), "--workspace", a.flags.workspace,
 		"--track", a.flags.track)
-	cmd.Args[0], cmd.ExtraFiles = os.Args[0], []*os.File{reports}
-	process.Detach(cmd)
-	if err := errors.Join(cmd.Start(), reports.Close()); err != nil {
-		return err
-	}
-	text, err := io.ReadAll(reads)
-	if text := strings.TrimSpace(string(text)); text != "" {
-		err = errors.New(strings.TrimPrefix(text, "planloop: "))
-	}
-	return err
 }
 
 // detach makes the page without a terminal judge presence by the command that started it, which waits: it may decide only if a person
 // runs that. The command gets the errors until began is called.
-func (a *app) detach() (began func(), err error) {
-	a.recordErrors("review")
-	reports := os.NewFile(3, "reports")
-	a.err = reports
+func (a *app) detach() (began func() error, err error) {
+	began = a.reportToStarter("review")
 	a.environment = a.environment.of(os.Getppid())
-	return func() { _ = reports.Close() }, a.requirePerson("starting the page")
+	return began, a.requirePerson("starting the page")
 }
 
 // of returns the environment of another process, for judging presence: the variables are this process's, and what the system shows.

@@ -208,7 +208,7 @@ func TestTerminalLooksOnceForManyChanges(t *testing.T) {
 	changed := told.Listen(ctx)
 	go func() {
 		defer close(ended)
-		page.printWaiting(ctx, d, changed, func() {})
+		page.printWaiting(ctx, d, changed, func() error { return nil })
 	}()
 	for range 300 {
 		told.Notify()

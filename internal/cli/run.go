@@ -11,21 +11,27 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/planloop/planloop/internal/history"
-	"github.com/planloop/planloop/internal/safetext"
 	"github.com/planloop/planloop/internal/verbs"
 	"github.com/planloop/planloop/plan"
 )
 
 func newRunCommand(a *app) *cobra.Command {
 	var o verbs.EngineOptions
-	dry := false
-	cmd := newCommand("run", "", noArguments, func(cmd *cobra.Command, _ []string) error {
+	var dry, detach, detached bool
+	cmd := newCommand("run", "", noArguments, func(cmd *cobra.Command, args []string) error {
 		if dry {
 			return a.dryRun(cmd.Context())
 		}
 		if given := cmd.Flags().Changed; given("starts") && o.Starts < 1 || given("for") && o.For <= 0 {
 			return usageError{errors.New("--starts and --for must be above 0; leave them out for no limit")}
+		}
+		switch {
+		case o.Parallel < 0 || o.Parallel > maxParallel:
+			return usageError{fmt.Errorf("--parallel is %d; give a number from 1 to %d", o.Parallel, maxParallel)}
+		case detach:
+			return runVerb(a, (*verbs.Service).DetachRun, constant(o))(cmd, args)
+		case detached:
+			return a.runDetached(cmd.Context(), o)
 		}
 		return a.runPlan(cmd.Context(), o)
 	})
@@ -34,7 +40,12 @@ func newRunCommand(a *app) *cobra.Command {
 	flags.IntVar(&o.Starts, "starts", 0, "start agents at most `N` times")
 	flags.DurationVar(&o.For, "for", 0, "start no more steps after this `time`, such as 2h")
 	flags.BoolVar(&o.Wait, "wait", false, "wait for people and agents, like a run at a terminal")
+	flags.BoolVar(&detach, "detach", false, "run the tools of steps in the background, start no agents")
+	flags.BoolVar(&detached, "detached", false, "be that engine")
+	_ = flags.MarkHidden("detached") // it exists
 	flags.BoolVar(&dry, "dry-run", false, "print the order of the steps, and run nothing")
+	cmd.MarkFlagsMutuallyExclusive("detach", "detached", "dry-run", "wait")
+	cmd.MarkFlagsMutuallyExclusive("detach", "starts")
 	return cmd
 }
 
@@ -56,9 +67,6 @@ func (a *app) dryRun(ctx context.Context) error {
 const maxParallel = 64 // as for the configuration's key
 
 func (a *app) runPlan(ctx context.Context, o verbs.EngineOptions) error {
-	if o.Parallel < 0 || o.Parallel > maxParallel {
-		return usageError{fmt.Errorf("--parallel is %d; give a number from 1 to %d", o.Parallel, maxParallel)}
-	}
 	ws, err := a.open(ctx, nil)
 	if err != nil {
 		return err
@@ -78,7 +86,7 @@ func (a *app) runPlan(ctx context.Context, o verbs.EngineOptions) error {
 	if err != nil {
 		return err
 	}
-	if err := a.printRun(reply); err != nil || reply.Reason == plan.StopCompleted {
+	if err := a.printRun(reply); err != nil && !errors.Is(err, syscall.EPIPE) || reply.Reason == plan.StopCompleted {
 		return err
 	}
 	return exitStatus(exitNotOver)
@@ -94,13 +102,13 @@ func (a *app) runToEnd(ctx context.Context, ws *openWorkspace, o verbs.EngineOpt
 		return a.runOnTerminal(ctx, ws, o)
 	}
 	o.Wait = o.Wait || watched
-	ctx, drain, over := a.interrupts(ctx)
+	ctx, hangUp := context.WithCancel(ctx)
+	defer hangUp()
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) // a closed pipe ends the printing, not the process
+	working, drain, over := a.interrupts(ctx)
 	defer over()
-	o.Drain = drain
-	if !a.flags.json {
-		o.Listener = plainRun{a}
-	}
-	return ws.verbs.Run(ctx, a.caller(), o)
+	o.Drain, o.Listener = drain, &plainRun{app: a, hangUp: hangUp}
+	return ws.verbs.Run(working, a.caller(), o)
 }
 
 // interrupts returns a context that ends with the second interrupt, and a channel that the first one closes, until over is called. The
@@ -129,17 +137,6 @@ func (a *app) printRun(reply verbs.RunReply) error {
 	}
 	return a.reply(reply)
 }
-
-type plainRun struct{ *app }
-
-func (p plainRun) Recorded(_ plan.State, record plan.Record) {
-	for _, line := range history.Lines(record) {
-		_ = p.print([]byte(safetext.EscapeLine(line) + "\n"))
-	}
-}
-
-// Progress prints nothing: the lines would pass too fast to read.
-func (plainRun) Progress(plan.StepID, int, string) {}
 
 func newPauseCommand(a *app) *cobra.Command {
 	var reason string

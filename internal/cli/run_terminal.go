@@ -30,6 +30,7 @@ type terminalRun struct {
 	skipped     map[question]bool // questions that were left open
 	reopen      atomic.Bool       // Enter was typed: ask the skipped questions again
 	turn        int
+	waiting     atomic.Pointer[string]
 	limits      terminal.RunLimits
 }
 
@@ -46,7 +47,7 @@ func (a *app) runOnTerminal(ctx context.Context, ws *openWorkspace, o verbs.Engi
 	ctx, hangUp := signal.NotifyContext(ctx, syscall.SIGHUP) // without defer hangUp: the end of ctx counts as an interrupt
 	working, drain, over := a.interrupts(ctx)
 	defer over()
-	o.Drain, o.Wait = drain, true
+	o.Drain, o.Wait, o.Listener = drain, true, w
 	if w.limits, err = w.runLimits(ctx, o); err != nil {
 		return verbs.RunReply{}, err
 	}
@@ -163,6 +164,15 @@ func (w *terminalRun) follow(ctx context.Context, hangUp func()) error {
 	return w.printLines(page.Lines())
 }
 
+func (*terminalRun) Recorded(plan.State, plan.Record)  {}
+func (*terminalRun) Progress(plan.StepID, int, string) {}
+
+// Waiting shows what the run waits for below the steps.
+func (w *terminalRun) Waiting(what string, since time.Time) {
+	text := w.forPeople("Waiting since " + since.Local().Format("15:04") + " for " + what + ".")
+	w.waiting.Store(&text)
+}
+
 func (w *terminalRun) isOver() bool {
 	select {
 	case <-w.done:
@@ -242,7 +252,9 @@ func (w *terminalRun) page(ctx context.Context) (terminal.Page, plan.State, erro
 	}
 	view := terminal.RunView{PlanView: w.view(ctx, w.ws, state, nil, false), Turn: w.turn, Limits: w.limits}
 	if why := plan.FindStopReason(state); w.isOver() || why != plan.StopWaitingForPerson && why != plan.StopWaitingForAgent {
-		view.Next = "" // otherwise the run waits, and its text says for what
+		view.Next = ""
+	} else if waiting := w.waiting.Load(); waiting != nil {
+		view.Waiting = *waiting
 	}
 	w.turn++
 	return view.Page(), state, nil

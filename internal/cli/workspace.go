@@ -112,6 +112,7 @@ func (a *app) open(ctx context.Context, roots mcpserver.Roots) (*openWorkspace, 
 		Hooks: hookReports{seen, a, place}, HooksRequired: config.HooksRequired, Engines: engines{presence: seen, session: s},
 	}
 	if !a.flags.ephemeral {
+		options.Detach = a.detachEngine
 		options.Tracks, options.Engines = tracks{a, place, seen}, engines{place.StateDir, seen, s}
 	}
 	others := &otherServers{app: a, place: place, section: config.Servers}

@@ -77,6 +77,10 @@ type RunOptions struct {
 	Begin    func(context.Context) error // begins or resumes the run, called once the engine is announced
 	Listener Listener                    // may be nil
 
+	// OnWait is called whenever this engine runs nothing and is not done, at least once a minute: with the reason it waits for a person
+	// or an agent, or "" if it waits for other engines or a retry. It may be nil.
+	OnWait func(plan.State, plan.StopReason)
+
 	Starts int           // most agent starts by this engine; 0: unlimited
 	For    time.Duration // time after which no new steps start; 0: unlimited
 }

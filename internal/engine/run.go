@@ -49,6 +49,7 @@ type progress struct {
 }
 
 const (
+	waitReports  = time.Minute            // between calls of OnWait
 	pollEvery    = 500 * time.Millisecond // poll for dead engines, which cause no event
 	faultWait    = time.Second            // before retrying to record
 	maxFaults    = 5
@@ -79,6 +80,9 @@ func (r *run) loop(ctx context.Context) (plan.StopReason, error) {
 		r.notifyListener()
 		if over, isOver := r.isOver(ctx); isOver && err == nil {
 			return over, nil
+		}
+		if r.OnWait != nil && len(r.running) == 0 && err == nil {
+			r.OnWait(r.state, plan.FindStopReason(r.state))
 		}
 		r.wait(ctx, changes)
 	}
@@ -122,6 +126,9 @@ func (r *run) longestWait() time.Duration {
 		return faultWait
 	}
 	wait := time.Hour
+	if len(r.running) == 0 {
+		wait = waitReports
+	}
 	if len(r.stepsOfOthers()) > 0 {
 		wait = pollEvery
 	}

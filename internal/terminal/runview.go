@@ -19,8 +19,9 @@ import (
 // Running and asking steps are always shown.
 type RunView struct {
 	PlanView
-	Turn   int // position in the animation of running steps
-	Limits RunLimits
+	Turn    int // position in the animation of running steps
+	Limits  RunLimits
+	Waiting string // what the run waits for, and since when
 }
 
 // RunLimits is the duration of a run for its viewer, and its limits.
@@ -48,6 +49,9 @@ func (v RunView) Page() Page {
 	head := append(v.Screen.atMost(2, v.Screen.coloured(v.Screen.Bold, v.State.Plan.Objective), 0), "")
 	foot := append(append([]string{""}, v.status()...), v.duration()...)
 	foot = append(append(foot, v.mode()...), v.signals()...)
+	if v.Waiting != "" {
+		foot = append(foot, v.Screen.coloured(v.Screen.Waiting, v.Waiting)...)
+	}
 	foot = append(foot, v.Screen.Next(v.Next)...)
 	room := 0
 	if rows := v.Screen.rows; rows > 0 {

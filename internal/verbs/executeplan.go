@@ -3,6 +3,7 @@ package verbs
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"strings"
@@ -59,7 +60,7 @@ func (s *Service) ExecutePlan(ctx context.Context, c Caller, in ExecutePlan) (Ex
 	if err != nil {
 		return ExecutePlanReply{}, err
 	}
-	taking, err := s.joinRun(ctx, c, EngineOptions{Parallel: in.Parallel})
+	taking, err := s.execute(ctx, c, EngineOptions{Parallel: in.Parallel})
 	if err != nil {
 		return ExecutePlanReply{}, err
 	}
@@ -68,18 +69,23 @@ func (s *Service) ExecutePlan(ctx context.Context, c Caller, in ExecutePlan) (Ex
 	progress, up, tick := taking.hub.Listen(ctx), time.After(wait), time.NewTicker(progressEvery)
 	defer tick.Stop()
 	for {
-		left := isClosed(taking.left)
 		state, err := s.State(ctx)
-		switch {
-		case err != nil:
+		if err != nil {
 			return ExecutePlanReply{}, err
+		}
+		left := isClosed(taking.left)
+		if taking.isDetached {
+			state = s.settleLost(ctx, state)
+			left = !state.HasActiveRun() || !s.opts.Engines.Lives()
+		}
+		switch {
 		case left && taking.err != nil:
 			return ExecutePlanReply{}, c.addPersonCalls(taking.err)
 		case left, needsCaller(state), up == nil:
 			s.seen.know(c, state)
 			return s.executionReply(state, c, taking), nil
 		}
-		if what := taking.latest(); what != "" && state.Plan != nil {
+		if what := cmp.Or(taking.latest(), s.latestProgress(state)); what != "" && state.Plan != nil {
 			c.progress(state.Plan.Steps.FinishedCount(), state.Plan.Steps.Len(), what)
 		}
 		select {
@@ -94,6 +100,20 @@ func (s *Service) ExecutePlan(ctx context.Context, c Caller, in ExecutePlan) (Ex
 			return ExecutePlanReply{}, ctx.Err()
 		}
 	}
+}
+
+// execute has the run carried out by a detached engine, or by one of this process where none can be detached.
+func (s *Service) execute(ctx context.Context, c Caller, o EngineOptions) (*participation, error) {
+	if s.opts.Detach == nil {
+		return s.joinRun(ctx, c, o)
+	}
+	s.executing.mu.Lock()
+	err := s.detach(ctx, c, o)
+	s.executing.mu.Unlock()
+	if err != nil && !errors.As(err, new(*plan.ValidationError)) {
+		return s.joinRun(ctx, c, o) // the system cannot detach one now
+	}
+	return &participation{isDetached: true}, err
 }
 
 func (in ExecutePlan) check() (wait time.Duration, err error) {
@@ -120,11 +140,12 @@ type backgroundEngine struct {
 }
 
 type participation struct {
-	hub   broadcast.Hub // notified of progress
-	begun chan struct{} // closed when the run has begun or resumed
-	left  chan struct{} // closed when the engine has left
-	err   error         // valid once left is closed
-	asked bool          // a caller joined since the engine last began to take part; executing.mu guards it
+	hub        broadcast.Hub // notified of progress
+	begun      chan struct{} // closed when the run has begun or resumed
+	left       chan struct{} // closed when the engine has left
+	err        error         // valid once left is closed
+	isDetached bool          // its engine is another process
+	asked      bool          // a caller joined since the engine last began to take part; executing.mu guards it
 
 	mu   sync.Mutex
 	what map[plan.StepID]string // progress of running steps
@@ -155,7 +176,7 @@ func (s *Service) StartRun(ctx context.Context, c Caller, o EngineOptions) error
 // ends with it or with the run.
 func (s *Service) joinRun(ctx context.Context, c Caller, o EngineOptions) (*participation, error) {
 	if s.opts.Engine == nil || c.Background == nil {
-		return nil, plan.Refuse(plan.Conflict, "", "this server has no engine to run steps", "run the plan in a project's own workspace")
+		return nil, noEngine()
 	}
 	s.executing.mu.Lock()
 	defer s.executing.mu.Unlock()
@@ -175,6 +196,10 @@ func (s *Service) joinRun(ctx context.Context, c Caller, o EngineOptions) (*part
 		}
 	})
 	return p, nil
+}
+
+func noEngine() error {
+	return plan.Refuse(plan.Conflict, "", "this server has no engine to run steps", "run the plan in a project's own workspace")
 }
 
 // continuesRun ends a participation with an idle engine, unless a caller joined since and there is work again: a
@@ -228,6 +253,27 @@ func (p *participation) Progress(step plan.StepID, percent int, what string) {
 	defer p.mu.Unlock()
 	p.what[step] = strings.TrimSpace(fmt.Sprintf("%d %% %s", percent, plan.Shorten(oneLine(what), titleShown)))
 	p.last = step.String() + " " + p.what[step]
+	p.hub.Notify()
+}
+
+// latestProgress returns the progress of a step that another process runs, "" if it runs none.
+func (s *Service) latestProgress(state plan.State) string {
+	if s.opts.Engines == nil {
+		return ""
+	}
+	for _, running := range s.opts.Engines.Running() {
+		if step, ok := currentSteps(state).Get(running.Step); ok && step.IsRunning() {
+			return strings.TrimSpace(idAndTitle(step) + " " + plan.Shorten(oneLine(running.What), titleShown))
+		}
+	}
+	return ""
+}
+
+// Waiting keeps what the run waits for as its progress.
+func (p *participation) Waiting(what string, since time.Time) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.last = "waiting since " + since.Local().Format("15:04") + " for " + what
 	p.hub.Notify()
 }
 

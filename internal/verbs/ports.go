@@ -68,6 +68,8 @@ type EngineOptions struct {
 	Drain    <-chan struct{}             // when closed, start no more steps and let the others end; may be nil
 	Begin    func(context.Context) error // begins or resumes the run once the engine has joined; Service.Run calls it after that
 	Listener RunListener                 // may be nil
+	OnWait   func(plan.State, plan.StopReason)
+	Joins    bool                        // only join an open run, and never begin or resume one
 
 	Agents bool          // start agents for the steps without a tool, as configured
 	Starts int           // most agents to start; 0: unlimited
@@ -80,6 +82,8 @@ type RunListener interface {
 	Recorded(state plan.State, record plan.Record)
 	// Progress reports the progress of one of this engine's steps.
 	Progress(step plan.StepID, percent int, what string)
+	// Waiting reports what the run waits for, and since when.
+	Waiting(what string, since time.Time)
 }
 
 // Notice informs a person of an event.

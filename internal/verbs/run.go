@@ -60,8 +60,7 @@ const (
 // Run begins a run of the current plan, or joins the open one, and takes part until it is over.
 func (s *Service) Run(ctx context.Context, c Caller, o EngineOptions) (RunReply, error) {
 	if s.opts.Engine == nil {
-		return RunReply{}, plan.Refuse(plan.Conflict, "", "this server has no engine to run steps",
-			"run the plan in a project's own workspace")
+		return RunReply{}, noEngine()
 	}
 	begun := s.opts.Now()
 	if state, err := s.State(ctx); err != nil {
@@ -75,12 +74,13 @@ func (s *Service) Run(ctx context.Context, c Caller, o EngineOptions) (RunReply,
 	}
 	then := o.Begin
 	o.Begin = func(ctx context.Context) error {
-		_, err := s.do(ctx, c, plan.BeginRun{})
+		err := s.beginRun(ctx, c, o.Joins)
 		if err == nil && then != nil {
 			err = then(ctx)
 		}
 		return err
 	}
+	o.OnWait = (&runWait{service: s, caller: c, listener: o.Listener}).update
 	over, err := s.opts.Engine.Run(ctx, o)
 	if err != nil {
 		return RunReply{}, err
@@ -91,6 +91,18 @@ func (s *Service) Run(ctx context.Context, c Caller, o EngineOptions) (RunReply,
 		return RunReply{}, err
 	}
 	return s.RunReply(ctx, c, state, over, s.opts.Now().Sub(begun))
+}
+
+func (s *Service) beginRun(ctx context.Context, c Caller, joins bool) error {
+	if !joins {
+		_, err := s.do(ctx, c, plan.BeginRun{})
+		return err
+	}
+	state, err := s.State(ctx)
+	if err == nil && !state.HasActiveRun() {
+		return errNotOpen
+	}
+	return err
 }
 
 // RunReply returns the result of the run in a state.

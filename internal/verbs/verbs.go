@@ -63,6 +63,9 @@ type Options struct {
 	HooksRequired bool                   // refuse planning mode to agents without responding hooks
 	Notify        func(Notice)           // informs a person, without waiting; may be nil
 
+	// Detach starts an engine that joins the open run and outlives this process, or returns why it cannot; nil: there is no such engine.
+	Detach func(context.Context, EngineOptions) error
+
 	// Verify runs a step's verify command in the workspace and returns the evidence, or why it did not run to its end; nil: cannot.
 	Verify func(context.Context, *plan.Step) (plan.Evidence, error)
 }

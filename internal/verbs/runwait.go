@@ -1,0 +1,71 @@
+package verbs
+
+import (
+	"time"
+
+	"github.com/planloop/planloop/plan"
+)
+
+// noticeAfter is how long a run waits before a person gets a notice.
+const noticeAfter = 10 * time.Minute
+
+// runWait tells a run's listener what the run waits for, whenever that changes, and a person after ten minutes.
+type runWait struct {
+	service   *Service
+	caller    Caller
+	listener  RunListener // may be nil
+	what      string
+	since     time.Time
+	isNoticed bool
+}
+
+// update gets what an engine waits for, again and again while it waits.
+func (w *runWait) update(state plan.State, why plan.StopReason) {
+	now := w.service.opts.Now()
+	if what := w.service.waitsFor(state, why); what != w.what {
+		w.what, w.since, w.isNoticed = what, now, false
+		if w.listener != nil && what != "" {
+			w.listener.Waiting(what, now)
+		}
+	}
+	if w.what != "" && !w.isNoticed && now.Sub(w.since) >= noticeAfter {
+		w.isNoticed = true
+		w.service.notify(Notice{Event: "run_waits", PlanID: state.Plan.ID, Title: "The run has waited for " + noticeAfter.String(), Text: w.what})
+	}
+}
+
+// waitsFor describes what a run waits for, "" if nothing is to be said.
+func (s *Service) waitsFor(state plan.State, why plan.StopReason) string {
+	if state.Plan == nil {
+		return ""
+	}
+	switch why {
+	case plan.StopWaitingForPerson:
+		for step := range state.Plan.Steps.WithQuestion() {
+			return "a person: " + idAndTitle(step) + questionOf(step)
+		}
+		for step := range state.Plan.Steps.All() {
+			if step.Status == plan.Blocked {
+				return "a person: " + idAndTitle(step) + " is blocked: " + WhyBlocked(step)
+			}
+		}
+		return "a person"
+	case plan.StopWaitingForAgent:
+		for _, step := range readyForAgents(state.Plan) {
+			return "an agent: " + idAndTitle(step) + " is ready"
+		}
+		for step := range state.Plan.Steps.Running() {
+			return Carrier(step) + ", which works on " + idAndTitle(step)
+		}
+	case "":
+		for step := range state.Plan.Steps.Running() {
+			if step.IsRunning() {
+				return idAndTitle(step) + ", which another planloop runs"
+			}
+		}
+		for _, step := range plan.StartableSteps(state, 1) {
+			return "the next try of " + idAndTitle(step)
+		}
+	}
+	return ""
+}
