@@ -69,11 +69,11 @@ func (s *Service) ExecutePlan(ctx context.Context, c Caller, in ExecutePlan) (Ex
 	progress, up, tick := taking.hub.Listen(ctx), time.After(wait), time.NewTicker(progressEvery)
 	defer tick.Stop()
 	for {
+		left := isClosed(taking.left) // before the state is read, which is final then
 		state, err := s.State(ctx)
 		if err != nil {
 			return ExecutePlanReply{}, err
 		}
-		left := isClosed(taking.left)
 		if taking.isDetached {
 			state = s.settleLost(ctx, state)
 			left = !state.HasActiveRun() || !s.opts.Engines.Lives()

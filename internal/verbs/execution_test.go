@@ -155,7 +155,7 @@ func TestApprovalOfAStep(t *testing.T) {
 	if step, _ := r.state().Plan.Steps.Get(1); !step.IsRunning() {
 		t.Errorf("it does not run once it was agreed to: %+v", step.Execution)
 	}
-	r.answer(petra, verbs.StepAnswer{Step: 1, Choice: plan.Retry}, "is being run by an engine")
+	r.answer(petra, verbs.StepAnswer{Step: 1, Choice: plan.Retry}, "is being run by planloop")
 }
 
 func TestDenialSkipsAndSaysWhatWaits(t *testing.T) {

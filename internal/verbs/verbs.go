@@ -263,9 +263,8 @@ func (s *Service) doIf(ctx context.Context, c Caller, a plan.Action, holds func(
 	outcome, err := s.session.Do(ctx, c.Actor, a, judge)
 	if errors.Is(err, errLostEngine) {
 		maySettle = false
-		if err = s.opts.Engines.SettleLost(ctx); err == nil {
-			outcome, err = s.session.Do(ctx, c.Actor, a, judge)
-		}
+		_ = s.opts.Engines.SettleLost(ctx) // a step whose processes cannot be ended stays as it is
+		outcome, err = s.session.Do(ctx, c.Actor, a, judge)
 	}
 	s.touch(c)
 	if err != nil {

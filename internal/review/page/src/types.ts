@@ -105,7 +105,7 @@ export type StepStatus = 'pending' | 'in_progress' | 'blocked' | 'done' | 'faile
 
 export type AskKind = 'approval' | 'pause' | 'unknown' | 'blocked';
 
-export type Choice = 'approve' | 'deny' | 'reply' | 'retry' | 'skip' | 'happened' | 'insert' | 'abort';
+export type Choice = 'approve' | 'deny' | 'reply' | 'retry' | 'skip' | 'happened' | 'insert' | 'abort' | 'stop';
 
 export interface Ask {
   kind: AskKind;
