@@ -76,7 +76,7 @@ func (s *Service) ExecutePlan(ctx context.Context, c Caller, in ExecutePlan) (Ex
 		}
 		if taking.isDetached {
 			state = s.settleLost(ctx, state)
-			left = !state.HasActiveRun() || !s.opts.Engines.Lives()
+			left = !state.HasActiveRun() || taking.hasDied(s.opts.Engines.Lives(), s.opts.Now())
 		}
 		switch {
 		case left && taking.err != nil:
@@ -145,6 +145,7 @@ type participation struct {
 	left       chan struct{} // closed when the engine has left
 	err        error         // valid once left is closed
 	isDetached bool          // its engine is another process
+	goneAt     time.Time     // when that was first seen to be gone; zero: it lives
 	asked      bool          // a caller joined since the engine last began to take part; executing.mu guards it
 
 	mu   sync.Mutex
@@ -254,6 +255,19 @@ func (p *participation) Progress(step plan.StepID, percent int, what string) {
 	p.what[step] = strings.TrimSpace(fmt.Sprintf("%d %% %s", percent, plan.Shorten(oneLine(what), titleShown)))
 	p.last = step.String() + " " + p.what[step]
 	p.hub.Notify()
+}
+
+// leaveTakes is how long an engine may take between its leave and the record of it.
+const leaveTakes = 2 * time.Second
+
+// hasDied reports whether a detached engine is gone although its run is open.
+func (p *participation) hasDied(lives bool, now time.Time) bool {
+	if lives {
+		p.goneAt = time.Time{}
+	} else if p.goneAt.IsZero() {
+		p.goneAt = now
+	}
+	return !lives && now.Sub(p.goneAt) > leaveTakes
 }
 
 // latestProgress returns the progress of a step that another process runs, "" if it runs none.

@@ -69,7 +69,7 @@ type EngineOptions struct {
 	Begin    func(context.Context) error // begins or resumes the run once the engine has joined; Service.Run calls it after that
 	Listener RunListener                 // may be nil
 	OnWait   func(plan.State, plan.StopReason)
-	Joins    bool                        // only join an open run, and never begin or resume one
+	Joins    bool // only join an open run, and never begin or resume one
 
 	Agents bool          // start agents for the steps without a tool, as configured
 	Starts int           // most agents to start; 0: unlimited
