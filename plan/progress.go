@@ -36,7 +36,7 @@ func (a MarkStep) decide(s State, f Facts) ([]Event, error) {
 	if choice := a.recoveryChoice(step); choice != "" {
 		return AnswerStep{Step: a.Step, Choice: choice, Text: a.Note}.decide(s, f)
 	}
-	err = cmp.Or(checkDependencies(s.Plan, step, a.Status), checkBlockers(s, step, a, f), roomForNote(step, a.Note),
+	err = cmp.Or(checkDependencies(s.Plan, step, a.Status), checkBlockers(s, step, a, f), s.checkLock(step, a), roomForNote(step, a.Note),
 		checkEvidence(s, step, a, f)) // last: whoever is refused for it may have the command run
 	if err != nil {
 		return nil, err
@@ -70,6 +70,15 @@ func checkReserved(step *Step, a MarkStep, f Facts) error {
 	case step.NeedsReply():
 		return conflict(name+" waits for a person's answer to "+Quote(step.Pause),
 			"ask the user to run `planloop answer "+name+" TEXT`")
+	}
+	return nil
+}
+
+// checkLock refuses to start a step while another one has its lock.
+func (s State) checkLock(step *Step, a MarkStep) error {
+	if holder := s.LockHolder(step); holder != 0 && a.Status == InProgress && step.Status != InProgress {
+		return conflict(fmt.Sprintf("%s needs the lock %s, which %s has", step.ID, step.Lock, holder),
+			"work on another step until "+holder.String()+" has ended")
 	}
 	return nil
 }

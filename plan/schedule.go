@@ -25,7 +25,7 @@ func StartableStepsWithAgents(s State, room int, may func(*Step) bool) []*Step {
 	}
 	var list []*Step
 	for step := range s.Plan.Steps.Ready() {
-		if step.OpenQuestion() != nil {
+		if step.OpenQuestion() != nil || s.LockHolder(step) != 0 {
 			continue
 		}
 		if !step.NeedsEngine() {
@@ -68,7 +68,8 @@ func (a Schedule) startSteps(c *stateFold) {
 		}
 		canStart := c.state.mayRunAlongside(r)
 		agentWaits = agentWaits || r.Agent != "" && !canStart
-		for _, e := range startEvents(c.state, step, r, c.facts, room > 0 && canStart && !(agentWaits && r.WritesFiles)) {
+		canStart = canStart && !(agentWaits && r.WritesFiles) && c.state.LockHolder(step) == 0 // another start may have taken it
+		for _, e := range startEvents(c.state, step, r, c.facts, room > 0 && canStart) {
 			if _, begun := e.(StepStarted); begun {
 				room--
 			}
