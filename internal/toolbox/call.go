@@ -126,7 +126,7 @@ func (b *Box) outcome(ctx context.Context, row Row, args json.RawMessage, w Watc
 	default:
 		out.Value, why = encoded(value)
 	}
-	if why.text != "" && !w.NoValue {
+	if why.text != "" && !why.tooLong && !w.NoValue {
 		out.Text += "\nIt has no value for other steps: " + why.text + "."
 	}
 	if ended, ok := reply.(ending); ok {
