@@ -79,7 +79,7 @@ func (d AttemptResult) events(s State, f Facts) []Event {
 
 func (d AttemptResult) event(s State, step *Step, f Facts) Event {
 	x := step.execution()
-	policy := step.RetryPolicy()
+	policy, _ := ParseRetry(step.Retry) // it was cleaned
 	mayRetry := x.Retries+1 < policy.Attempts && s.Plan.Status == StatusActive && (d.IsTransient || x.IsRepeatable)
 	switch {
 	case d.Result.OK, d.IsBlocked:

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -19,8 +20,8 @@ type RetryPolicy struct {
 
 // Limits of a policy.
 const (
-	MaxRetryAttempts = 100
-	MaxRetryWait     = time.Hour
+	maxRetryAttempts = 100
+	maxRetryWait     = time.Hour
 	maxBackOff       = 10 * time.Minute // a longer wait is not doubled
 )
 
@@ -30,9 +31,9 @@ func defaultRetry() RetryPolicy {
 }
 
 // ParseRetry reads a step's retry field: {"attempts": 3, "wait": "5s", "on": [75, "timeout"]}. Without "on", any failure
-// counts. The error is a *ValidationError.
+// counts. An empty value is the policy of a step without one (execution: Strategy 2). The error is a *ValidationError.
 func ParseRetry(value json.RawMessage) (RetryPolicy, error) {
-	policy := defaultRetry()
+	policy := RetryPolicy{Attempts: MaxTries, Wait: time.Second, Timeout: true}
 	if len(value) == 0 {
 		return policy, nil
 	}
@@ -48,16 +49,15 @@ func ParseRetry(value json.RawMessage) (RetryPolicy, error) {
 			`give an object such as {"attempts":3,"wait":"5s","on":[75,"timeout"]}`)
 	}
 	var faults Faults
-	if policy.Attempts < 1 || policy.Attempts > MaxRetryAttempts {
+	if policy.Attempts < 1 || policy.Attempts > maxRetryAttempts {
 		faults.Add(Refuse(InvalidInput, "/attempts", fmt.Sprintf("%d attempts are out of range", policy.Attempts),
-			fmt.Sprintf("give 1 to %d", MaxRetryAttempts)))
+			fmt.Sprintf("give 1 to %d", maxRetryAttempts)))
 	}
-	if given.Wait != nil {
-		var err error
-		if policy.Wait, err = parseWait(given.Wait); err != nil || policy.Wait < 0 || policy.Wait > MaxRetryWait {
-			faults.Add(Refuse(InvalidInput, "/wait", Quote(string(given.Wait))+" is not a time to wait",
-				`give a time such as "5s" or "2m", at most "1h"`))
-		}
+	if wait, ok := parseWait(given.Wait); ok {
+		policy.Wait = wait
+	} else if given.Wait != nil {
+		faults.Add(Refuse(InvalidInput, "/wait", Quote(string(given.Wait))+" is not a time to wait",
+			`give a time such as "5s" or "2m", at most "1h"`))
 	}
 	policy.Any, policy.Timeout = given.On == nil, given.On == nil
 	for i, entry := range given.On {
@@ -76,29 +76,19 @@ func ParseRetry(value json.RawMessage) (RetryPolicy, error) {
 }
 
 // parseWait reads a time such as "5s", or a number of seconds.
-func parseWait(value json.RawMessage) (time.Duration, error) {
-	var text string
-	if json.Unmarshal(value, &text) == nil {
-		return time.ParseDuration(text)
+func parseWait(value json.RawMessage) (wait time.Duration, ok bool) {
+	text := strings.Trim(string(value), `"`)
+	if string(value) == text {
+		text += "s"
 	}
-	var seconds float64
-	err := json.Unmarshal(value, &seconds)
-	return time.Duration(min(seconds, 2*MaxRetryWait.Seconds()) * float64(time.Second)), err
-}
-
-// RetryPolicy returns the policy of the step; one that cannot be read counts as none.
-func (step *Step) RetryPolicy() RetryPolicy {
-	policy, err := ParseRetry(step.Retry)
-	if err != nil {
-		return defaultRetry()
-	}
-	return policy
+	wait, err := time.ParseDuration(text)
+	return wait, err == nil && wait >= 0 && wait <= maxRetryWait
 }
 
 // BackOff returns the least time to wait after so many failed attempts in a row.
 func (step *Step) BackOff(failures int) time.Duration {
-	policy := step.RetryPolicy()
-	if len(step.Retry) == 0 { // 1 s and 2 s
+	policy, _ := ParseRetry(step.Retry) // it was cleaned
+	if len(step.Retry) == 0 {           // 1 s and 2 s
 		return policy.Wait * time.Duration(failures)
 	}
 	wait := policy.Wait

@@ -55,12 +55,11 @@ func TestParseRetry(t *testing.T) {
 
 func TestBackOff(t *testing.T) {
 	for retry, want := range map[string][]time.Duration{
-		``:                {time.Second, 2 * time.Second},
-		`{"wait":"5s"}`:   {5 * time.Second, 10 * time.Second, 20 * time.Second, 40 * time.Second},
-		`{"wait":"4m"}`:   {4 * time.Minute, 8 * time.Minute, 10 * time.Minute, 10 * time.Minute},
-		`{"wait":"20m"}`:  {20 * time.Minute, 20 * time.Minute},
-		`{"wait":0}`:      {0, 0, 0},
-		`{"wait":"none"}`: {time.Second}, // no policy
+		``:               {time.Second, 2 * time.Second},
+		`{"wait":"5s"}`:  {5 * time.Second, 10 * time.Second, 20 * time.Second, 40 * time.Second},
+		`{"wait":"4m"}`:  {4 * time.Minute, 8 * time.Minute, 10 * time.Minute, 10 * time.Minute},
+		`{"wait":"20m"}`: {20 * time.Minute, 20 * time.Minute},
+		`{"wait":0}`:     {0, 0, 0},
 	} {
 		step := plan.Step{Spec: plan.Spec{Retry: json.RawMessage(retry)}}
 		for i, wait := range want {

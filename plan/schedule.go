@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// maxCandidates bounds the candidates considered in one record.
-const maxCandidates = 64
+// MaxCandidates bounds the candidates considered in one record.
+const MaxCandidates = 64
 
 // StartableSteps lists the steps that an engine may start or otherwise handle now, in order: the ready
 // ones with a tool, a condition, a loop or a question, unless one is open. room is the number of
@@ -39,7 +39,7 @@ func StartableStepsWithAgents(s State, room int, may func(*Step) bool) []*Step {
 				return list
 			}
 		}
-		if list = append(list, step); len(list) == maxCandidates {
+		if list = append(list, step); len(list) == MaxCandidates {
 			return list
 		}
 	}

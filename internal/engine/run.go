@@ -202,7 +202,7 @@ func (r *run) candidates(s plan.State) []*plan.Step {
 }
 
 // room returns how many steps to request: those waiting for a retry or a lock must not displace others.
-func (r *run) room() int { return r.freeSlots() + len(r.retryAt) + r.lockedOut() }
+func (r *run) room() int { return r.freeSlots() + len(r.retryAt) + len(r.locks)*plan.MaxCandidates }
 
 // awaitsRetry reports whether a step that failed for a transient reason must still wait for its retry.
 func (r *run) awaitsRetry(s plan.State, step *plan.Step, now time.Time) bool {

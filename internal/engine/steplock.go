@@ -58,16 +58,3 @@ func (r *run) unlockSteps() {
 		}
 	}
 }
-
-// lockedOut counts the ready steps that wait for locks of other engines.
-func (r *run) lockedOut() (steps int) {
-	if len(r.locks) == 0 || r.state.Plan == nil {
-		return 0
-	}
-	for step := range r.state.Plan.Steps.Ready() {
-		if lock, known := r.locks[step.Lock]; known && lock.holder == 0 {
-			steps++
-		}
-	}
-	return steps
-}

@@ -230,19 +230,15 @@ func (e *examination) tool(step *Step) {
 
 // retry refuses a policy for a step that is not safe to repeat, as far as that is known.
 func (e *examination) retry(step *Step) {
-	if len(step.Retry) == 0 || step.Idempotent {
-		return
-	}
-	if step.Tool != "" {
-		if e.tools == nil {
-			return
-		}
+	isUnsafe := step.Tool == ""
+	if e.tools != nil && !isUnsafe {
 		tool, known := e.tools.Tool(step.Tool)
-		if tool, knows := tool.(Repeatable); !known || !knows || tool.IsRepeatable() {
-			return
-		}
+		repeatable, knows := tool.(Repeatable)
+		isUnsafe = known && knows && !repeatable.IsRepeatable()
 	}
-	e.fault(step, "/retry", "Invalid retry", "the step is not marked as safe to repeat", `add "idempotent": true, or leave retry out`)
+	if len(step.Retry) > 0 && !step.Idempotent && isUnsafe {
+		e.fault(step, "/retry", "Invalid retry", "the step is not marked as safe to repeat", `add "idempotent": true, or leave retry out`)
+	}
 }
 
 func (e *examination) dependencies(step *Step) {

@@ -55,13 +55,14 @@ func TestConditionsThatHold(t *testing.T) {
 		`int(steps.S003.value[0:2]) == 12`:                                              true,
 		`item.path == "x" ? steps.S002.ok : true`:                                       false,
 		`item["path"] startsWith lower("X")`:                                            true,
-		`steps.S004.json.n[1].to == "x"`:                                                true, `steps.S004.value.json.n[0] == 1`: true, `steps.S004["json"].text.json[0] == 7`: true,
-		`any(steps.S004.json.n, # == 1)`:      true,
-		`steps.S004.json?.nope == nil`:        true,
-		`steps.S005.json.n == 5`:              true, // the field of that name
-		`steps.S005.value.text.json.n == 6`:   true,
-		`steps.S003?.json == nil`:             true,
-		`sum([1, 2]) == 3 and max(1, 2) == 2`: true,
+		`steps.S004.json.n[1].to == "x"`:                                                true, `steps.S004.value.json.n[0] == 1`: true,
+		`steps.S004["json"].text.json[0] == 7`: true,
+		`any(steps.S004.json.n, # == 1)`:       true,
+		`steps.S004.json?.nope == nil`:         true,
+		`steps.S005.json.n == 5`:               true, // the field of that name
+		`steps.S005.value.text.json.n == 6`:    true,
+		`steps.S003?.json == nil`:              true,
+		`sum([1, 2]) == 3 and max(1, 2) == 2`:  true,
 	} {
 		c, err := runnable.Compile(text)
 		if err != nil {
