@@ -22,6 +22,8 @@ const (
 
 	maxArgs    = 256 << 10 // bytes of a step's arguments or value
 	maxSeconds = 1<<31 - 1
+	// maxLockName is short enough for the name of a file.
+	maxLockName = 64
 )
 
 // CleanStep returns n with every field normalised and checked by the table of fields: text by Text,
@@ -76,6 +78,12 @@ func clean[T any](pointer string, fields []Field[T], of *T) error {
 				*v = Mask(*v)
 			}
 			c.text(v, f.Name, Text{Max: f.Max, Multiline: f.Kind == BlockField}, f.Required)
+			switch f.Kind {
+			case PathField:
+				c.path(v, f.Name)
+			case NameField:
+				c.name(v, f.Name)
+			}
 		case *[]string:
 			if f.Masked {
 				*v = slices.Clone(*v)
@@ -90,7 +98,10 @@ func clean[T any](pointer string, fields []Field[T], of *T) error {
 		case *[]StepID:
 			c.ids(v, f.Name)
 		case *json.RawMessage:
-			c.object(v, f.Name)
+			if c.object(v, f.Name); f.Name == "retry" && bytes.HasPrefix(*v, []byte{'{'}) && json.Valid(*v) {
+				_, err := ParseRetry(*v)
+				c.Add(prefixField(c.at(f.Name), err))
+			}
 		case *int:
 			c.count(*v, f.Name, f.Max)
 		case *time.Time:
@@ -200,12 +211,27 @@ func (c *cleaner) list(list *[]string, name string, kind FieldKind, longest, lim
 	for i := range *list {
 		at, text := fmt.Sprintf("%s/%d", name, i), &(*list)[i]
 		c.text(text, at, Text{Max: longest, Multiline: kind == BlocksField}, true)
-		if problem := PathProblem(*text); kind == PathsField && problem != PathOK {
-			c.refuse(at, Quote(*text)+" "+string(problem), "give a path relative to the workspace, with /")
-			*text = ""
+		if kind == PathsField {
+			c.path(text, at)
 		}
 	}
 	*list = slices.DeleteFunc(*list, func(text string) bool { return text == "" }) // refused paths
+}
+
+// path refuses a path outside of the workspace, and clears it.
+func (c *cleaner) path(text *string, name string) {
+	if problem := PathProblem(*text); problem != PathOK {
+		c.refuse(name, Quote(*text)+" "+string(problem), "give a path relative to the workspace, with /")
+		*text = ""
+	}
+}
+
+// name makes a name safe as part of a file's name on every system.
+func (c *cleaner) name(text *string, name string) {
+	*text = strings.ToLower(*text)
+	if strings.Trim(*text, "abcdefghijklmnopqrstuvwxyz0123456789_-") != "" {
+		c.refuse(name, Quote(*text)+" is not a name", "use letters, digits, dashes and underscores")
+	}
 }
 
 func (c *cleaner) ids(list *[]StepID, name string) {
@@ -230,7 +256,7 @@ func (c *cleaner) ids(list *[]StepID, name string) {
 func (c *cleaner) object(value *json.RawMessage, name string) {
 	c.raw(value, name)
 	if len(*value) > 0 && (*value)[0] != '{' {
-		c.refuse(name, "is not a JSON object", `give the arguments by name, such as {"path":"go.mod"}`)
+		c.refuse(name, "is not a JSON object", `give names and values, such as {"path":"go.mod"}`)
 	}
 }
 

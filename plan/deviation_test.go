@@ -235,9 +235,10 @@ func TestEditsWaitAlone(t *testing.T) {
 // TestDigestAndDeviationAgree: a field bound by an approval is in its digest and needs a new
 // agreement to change; any other field is neither.
 func TestDigestAndDeviationAgree(t *testing.T) {
-	values := map[string]string{"type": "test", "depends_on": "S002", "risk": "high", "args": `{"a":1}`, "timeout": "30"}
+	values := map[string]string{"type": "test", "depends_on": "S002", "risk": "high", "args": `{"a":1}`, "timeout": "30",
+		"retry": `{"attempts":2}`}
 	binds := []string{"title", "details", "depends_on", "risk", "relevant_file_paths", "creates", "acceptance_criteria", "verify",
-		"tools", "tool", "args", "pause", "when", "for_each"}
+		"tools", "tool", "args", "cwd", "output_file", "pause", "when", "for_each"}
 	for _, f := range plan.SpecFields() {
 		if f.Kind == plan.FlagField {
 			continue // it binds one way
@@ -496,6 +497,9 @@ func TestEveryFieldOfAStepIsLookedAt(t *testing.T) {
 				*into = []plan.StepID{}
 			default:
 				value.Elem().SetBytes([]byte(`{"n":1}`))
+				if fields.Field(i).Name == "Retry" {
+					value.Elem().SetBytes([]byte(`{"attempts":2}`))
+				}
 			}
 		}
 		p = plan.Patch{}

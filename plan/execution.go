@@ -108,11 +108,17 @@ func (step *Step) isMet() bool {
 }
 
 // StartDigest identifies the contents of an attempt: the tool with its definition if another server provides
-// it, its arguments with everything they refer to, the command that verifies it, title and details.
+// it, its arguments with everything they refer to, the command that verifies it, title and details, its directory and
+// its output file.
 func StartDigest(step *Step, args json.RawMessage, definition string) string {
 	parts := []string{step.Tool, string(args), step.Verify, step.Title, step.Details}
 	if definition != "" {
 		parts = append(parts, definition)
+	}
+	for _, place := range [][2]string{{"cwd", step.Cwd}, {"output_file", step.OutputFile}} {
+		if place[1] != "" {
+			parts = append(parts, place[0], place[1])
+		}
 	}
 	form, _ := json.Marshal(parts) // texts can always be encoded
 	sum := sha256.Sum256(form)

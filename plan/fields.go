@@ -22,7 +22,9 @@ const (
 	BlockField                    // text with line breaks
 	LinesField                    // a list of lines
 	BlocksField                   // a list of texts with line breaks
-	PathsField                    // a list of paths within the workspace
+	PathField                     // a path within the workspace
+	PathsField                    // a list of them
+	NameField                     // letters, digits, dashes and underscores
 	StepsField                    // ids of steps
 	WordField                     // one of a few words
 	FlagField                     // true or false
@@ -200,6 +202,14 @@ func specRows() []Field[Step] {
 			Help: "a person must approve it before it runs", Binding: BindsFewer, Breach: "no longer asks for approval",
 			Split: SplitInherited},
 		{Name: "timeout", Kind: SecondsField, Max: maxSeconds, Help: "the `TIME` it may run, such as 90s or 5m"},
+		{Name: "retry", Kind: JSONField, Help: "when to try it again, as `JSON`: {\"attempts\":3,\"wait\":\"5s\",\"on\":[75,\"timeout\"]}"},
+		{Name: "cwd", Label: "directory", Flag: "cwd", Words: "directory", Kind: PathField, Max: MaxPath,
+			Help: "the `DIRECTORY` its commands run in, relative to the workspace", Binding: BindsAny, Breach: "another directory",
+			Split: SplitInherited},
+		{Name: "lock", Kind: NameField, Max: maxLockName,
+			Help: "a `NAME`: steps with the same lock never run at once", Split: SplitInherited},
+		{Name: "output_file", Kind: PathField, Max: MaxPath, Help: "a `FILE`: its text is the value once the step succeeds",
+			Binding: BindsAny, Breach: "another output file", Split: SplitSubset},
 		{Name: "pause", Kind: LineField, Max: MaxLongLine, Help: "`TEXT` to ask a person before it starts",
 			Binding: BindsAny, Breach: "another question to a person before it starts", Split: SplitInherited},
 		{Name: "when", Words: "condition", Kind: LineField, Max: MaxLongLine, Help: "run it only if this `CONDITION` is true",

@@ -29,6 +29,7 @@ func wholeSpec() plan.Spec {
 		AcceptanceCriteria: []string{"counts agree"}, SuggestedAgent: "developer", Risk: plan.HighRisk, Tools: []string{"view"},
 		Tool: "shell", Args: json.RawMessage(`{"cmd":"cp"}`), Timeout: 60, Pause: "now?",
 		When: "steps.S001.ok", ForEach: "*.txt", Verify: "make test",
+		Retry: json.RawMessage(`{"wait":"5s","on":["timeout"]}`), Cwd: "web", Lock: "db", OutputFile: "out.json",
 	}
 }
 

@@ -36,7 +36,7 @@ func (a MarkStep) decide(s State, f Facts) ([]Event, error) {
 	if choice := a.recoveryChoice(step); choice != "" {
 		return AnswerStep{Step: a.Step, Choice: choice, Text: a.Note}.decide(s, f)
 	}
-	err = cmp.Or(checkDependencies(s.Plan, step, a.Status), checkBlockers(s, step, a, f), roomForNote(step, a.Note),
+	err = cmp.Or(checkDependencies(s.Plan, step, a.Status), checkBlockers(s, step, a, f), s.checkLock(step, a), roomForNote(step, a.Note),
 		checkEvidence(s, step, a, f)) // last: whoever is refused for it may have the command run
 	if err != nil {
 		return nil, err
@@ -78,6 +78,15 @@ func checkReserved(step *Step, a MarkStep, f Facts) error {
 func isRunError(step *Step) error {
 	name := step.ID.String()
 	return conflict(name+" is being run by planloop", "wait for its result, or stop it: planloop step stop "+name)
+}
+
+// checkLock refuses to start a step while another one has its lock.
+func (s State) checkLock(step *Step, a MarkStep) error {
+	if holder := s.LockHolder(step); holder != 0 && a.Status == InProgress && step.Status != InProgress {
+		return conflict(fmt.Sprintf("%s needs the lock %s, which %s has", step.ID, step.Lock, holder),
+			"work on another step until "+holder.String()+" has ended")
+	}
+	return nil
 }
 
 // recoveryChoice returns the answer that a mark gives about a step in unknown state, "" if it gives none;

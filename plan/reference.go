@@ -13,8 +13,8 @@ import (
 )
 
 // Reference is a string in a step's arguments that refers to a value: "$S001" to the value of a
-// step, "$S001.path[0].to" to a part of it, "$item" to the entry of the loop. Only a whole string
-// is a reference, and "$$" at its beginning is a literal "$".
+// step, "$S001.path[0].to" to a part of it, "$S001.json.path" into text that is JSON, "$item" to the
+// entry of the loop. Only a whole string is a reference, and "$$" at its beginning is a literal "$".
 type Reference struct {
 	Pointer string // JSON pointer to it within the arguments
 	Text    string // as written
@@ -227,10 +227,24 @@ func (p part) of(value json.RawMessage) (json.RawMessage, error) {
 			return nil, fmt.Errorf("the value is an object without the entry [%d]: name a field", p.index)
 		}
 		return nil, fmt.Errorf("the object has no field %s", Quote(p.name))
+	case p.name == textJSON && bytes.HasPrefix(kind, []byte{'"'}):
+		return ParseText(unquoted(value))
 	case p.index >= 0:
 		return nil, fmt.Errorf("the value is not a list, so it has no entry [%d]", p.index)
 	}
 	return nil, fmt.Errorf("the value is not an object, so it has no field %s", Quote(p.name))
+}
+
+// textJSON is the name by which a path reaches into a text that is JSON.
+const textJSON = "json"
+
+// ParseText returns the JSON that a text holds, for $S001.json and steps.S001.json.
+func ParseText(text string) (json.RawMessage, error) {
+	text = strings.TrimSpace(text)
+	if _, problem := CheckJSON([]byte(text), MaxNesting); problem != "" {
+		return nil, fmt.Errorf("the value is not JSON text: it %s", problem)
+	}
+	return json.RawMessage(text), nil
 }
 
 // renameReferences returns arguments with the steps in references renamed by named.

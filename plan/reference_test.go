@@ -64,13 +64,17 @@ func TestReferences(t *testing.T) {
 	}
 }
 
-// valueOf gives S001 an object, S002 a text that looks like a reference, S003 nothing.
+// valueOf gives S001 an object, S002 a text that looks like a reference, S003 nothing, S004 a text that is JSON, and S005 a field json.
 func valueOf(id plan.StepID) (json.RawMessage, error) {
 	switch id {
 	case 1:
 		return json.RawMessage(`{"path":[{"to":1.50}], "a.b":"$S002","n":null}`), nil
 	case 2:
 		return json.RawMessage(`"$S001"`), nil
+	case 4:
+		return json.RawMessage(`"{\"n\":[1, {\"to\":\"x\"}], \"text\":\"[7]\"}\n"`), nil
+	case 5:
+		return json.RawMessage(`{"json":{"n":5},"text":"{\"n\":6}"}`), nil
 	}
 	return nil, errors.New("it was skipped")
 }
@@ -85,6 +89,8 @@ func TestResolveArgs(t *testing.T) {
 		{`["$$S001","$$$x","$$","$HOME","\u0024\u0024S1","\u0024S2"]`, `["$S001","$$x","$","$HOME","\u0024S1","$S001"]`},
 		{`["$item","$item.x[0]","$item.S"]`, `[` + item + `,"one","$$"]`},
 		{`"$S002"`, `"$S001"`},
+		{`["$S004.json.n[1].to","$S004.json","$S004.json.text.json[0]"]`, `["x",{"n":[1, {"to":"x"}], "text":"[7]"},7]`},
+		{`["$S005.json.n","$S005.text.json.n"]`, `[5,6]`}, // the field of that name counts
 	} {
 		got, err := plan.ResolveArgs(json.RawMessage(c.args), valueOf, json.RawMessage(item))
 		if err != nil || string(got) != c.want {
@@ -95,7 +101,7 @@ func TestResolveArgs(t *testing.T) {
 
 func TestResolveArgsTellsOfEachReferenceThatFails(t *testing.T) {
 	args := `{"a":"$S003","b":["$S001.path.to"],"c":"$S001.path[1]","d":"$S001.nope","e":"$S001[0]",` +
-		`"f":"$S002.x","g":"$item","h":"$S001.","i":"$S2[1]"}`
+		`"f":"$S002.x","g":"$item","h":"$S001.","i":"$S2[1]","j":"$S2.json","k":"$S1.json"}`
 	_, err := plan.ResolveArgs(json.RawMessage(args), valueOf, nil)
 	var refused *plan.ValidationError
 	if !errors.As(err, &refused) {
@@ -111,6 +117,9 @@ func TestResolveArgsTellsOfEachReferenceThatFails(t *testing.T) {
 		`/args/g: "$item": item exists only in a loop`,
 		`/args/h: "$S001.": it has "." where a field such as .path or an entry such as [0] is expected`,
 		`/args/i: "$S2[1]": the value is not a list, so it has no entry [1]`,
+		`/args/j: "$S2.json": the value is not JSON text: it is not valid JSON in line 1: invalid character '$' looking for beginning ` +
+			`of value`,
+		`/args/k: "$S1.json": the object has no field "json"`,
 	}
 	if got := refused.Details(); !slices.Equal(got, want) {
 		t.Errorf("got\n%s", strings.Join(got, "\n"))

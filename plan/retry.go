@@ -28,6 +28,8 @@ type AttemptResult struct {
 	Output        string // for people: the end of the output
 	IsTransient   bool   // it failed for a reason that may pass
 	IsInterrupted bool   // it was cut short, so its effects are unknown
+	IsTimedOut    bool   // by its time limit
+	ExitCode      int    // of its command, 0 for none
 
 	IsAgentUnavailable bool     // its agent ended within seconds without a report
 	IsBlocked          bool     // its agent cannot continue; Note says why
@@ -47,6 +49,20 @@ func (a Attempt) RunningStep(s State) *Step {
 	return step
 }
 
+// LockHolder returns the step in progress with the same lock as another one, 0 for none. Locks of other tracks are not in
+// the log: an engine holds a file for those.
+func (s State) LockHolder(of *Step) StepID {
+	if of.Lock == "" {
+		return 0
+	}
+	for step := range s.Plan.Steps.Running() {
+		if step.Lock == of.Lock && step.ID != of.ID && !step.IsLooping() {
+			return step.ID
+		}
+	}
+	return 0
+}
+
 // events returns the events of a result. It counts if plan, step, attempt and owner match, whatever
 // the phase and the status of the plan. Any other result is recorded and changes nothing.
 func (d AttemptResult) events(s State, f Facts) []Event {
@@ -63,7 +79,8 @@ func (d AttemptResult) events(s State, f Facts) []Event {
 
 func (d AttemptResult) event(s State, step *Step, f Facts) Event {
 	x := step.execution()
-	mayRetry := x.Retries+1 < MaxTries && s.Plan.Status == StatusActive && x.StoppedBy == ""
+	policy, _ := ParseRetry(step.Retry) // it was cleaned
+	mayRetry := x.Retries+1 < policy.Attempts && s.Plan.Status == StatusActive && (d.IsTransient || x.IsRepeatable) && x.StoppedBy == ""
 	if stopped := step.stoppedError(); stopped != "" && !d.Result.OK {
 		d.Result.Error, d.IsAgentUnavailable, d.IsBlocked = stopped, false, false
 	}
@@ -72,7 +89,7 @@ func (d AttemptResult) event(s State, step *Step, f Facts) Event {
 	case d.IsInterrupted && (!x.IsRepeatable || x.Agent != "" && x.StoppedBy == ""): // the next agent checks the work of this one
 		return StepLost{Step: d.Step, Attempt: step.Attempts, From: f.Actor.Name, Unknown: !x.IsRepeatable, AttemptEnd: d.end(step, f)}
 	case d.IsAgentUnavailable: // other agents responded, so the step is at fault
-	case (d.IsTransient || d.IsInterrupted) && mayRetry:
+	case policy.covers(d) && mayRetry:
 		return StepRetried{Step: d.Step, Attempt: step.Attempts, AttemptEnd: d.end(step, f)}
 	}
 	proof, missing := d.collectEvidence(step, f)

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// maxCandidates bounds the candidates considered in one record.
-const maxCandidates = 64
+// MaxCandidates bounds the candidates considered in one record.
+const MaxCandidates = 64
 
 // StartableSteps lists the steps that an engine may start or otherwise handle now, in order: the ready
 // ones with a tool, a condition, a loop or a question, unless one is open. room is the number of
@@ -25,7 +25,7 @@ func StartableStepsWithAgents(s State, room int, may func(*Step) bool) []*Step {
 	}
 	var list []*Step
 	for step := range s.Plan.Steps.Ready() {
-		if step.OpenQuestion() != nil {
+		if step.OpenQuestion() != nil || s.LockHolder(step) != 0 {
 			continue
 		}
 		if !step.NeedsEngine() {
@@ -39,7 +39,7 @@ func StartableStepsWithAgents(s State, room int, may func(*Step) bool) []*Step {
 				return list
 			}
 		}
-		if list = append(list, step); len(list) == maxCandidates {
+		if list = append(list, step); len(list) == MaxCandidates {
 			return list
 		}
 	}
@@ -68,7 +68,8 @@ func (a Schedule) startSteps(c *stateFold) {
 		}
 		canStart := c.state.mayRunAlongside(r)
 		agentWaits = agentWaits || r.Agent != "" && !canStart
-		for _, e := range startEvents(c.state, step, r, c.facts, room > 0 && canStart && !(agentWaits && r.WritesFiles)) {
+		canStart = canStart && !(agentWaits && r.WritesFiles) && c.state.LockHolder(step) == 0 // another start may have taken it
+		for _, e := range startEvents(c.state, step, r, c.facts, room > 0 && canStart) {
 			if _, begun := e.(StepStarted); begun {
 				room--
 			}

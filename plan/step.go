@@ -29,7 +29,11 @@ type Spec struct {
 	Idempotent         bool            `json:"idempotent,omitempty"`
 	RequiresApproval   bool            `json:"requires_approval,omitempty"`
 	Timeout            int             `json:"timeout,omitempty"` // seconds
-	Pause              string          `json:"pause,omitempty"`   // question to a person before it starts
+	Retry              json.RawMessage `json:"retry,omitempty"`   // see ParseRetry
+	Cwd                string          `json:"cwd,omitempty"`     // directory of its commands; "": the workspace
+	Lock               string          `json:"lock,omitempty"`    // steps with the same lock never run at once
+	OutputFile         string          `json:"output_file,omitempty"`
+	Pause              string          `json:"pause,omitempty"` // question to a person before it starts
 	When               string          `json:"when,omitempty"`
 	ForEach            string          `json:"for_each,omitempty"`
 	Verify             string          `json:"verify,omitempty"` // a command
@@ -197,6 +201,10 @@ type Patch struct {
 	Pause              *string          `json:"pause,omitempty"`
 	When               *string          `json:"when,omitempty"`
 	ForEach            *string          `json:"for_each,omitempty"`
+	Retry              *json.RawMessage `json:"retry,omitempty"`
+	Cwd                *string          `json:"cwd,omitempty"`
+	Lock               *string          `json:"lock,omitempty"`
+	OutputFile         *string          `json:"output_file,omitempty"`
 }
 
 // IsZero reports whether the patch changes nothing.

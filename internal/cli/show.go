@@ -192,6 +192,11 @@ func (a *app) showStep(ctx context.Context, ws *openWorkspace, state plan.State,
 	}
 	switch format {
 	case "json":
+		step, _ := state.Plan.Steps.Get(id)
+		value, err := state.Plan.ValueOf(id, ws.verbs.KeptValue(ctx))
+		if err == nil && (step.Result == nil || len(step.Result.Value) == 0) { // it is not in the document yet
+			document = slices.Concat(bytes.TrimSuffix(document, []byte("}")), []byte(`,"value":`), value, []byte("}"))
+		}
 		return a.printed(indented(document, nil))
 	case "yaml":
 		data, err := resources.YAMLOf(document)

@@ -115,13 +115,16 @@ func (r *run) runAgent(ctx context.Context, j job, reported <-chan struct{}) pla
 	verified := out
 	if out.OK && j.step.Verify != "" {
 		limited, cancel := context.WithTimeout(ctx, cmp.Or(w.Timeout, maxVerifying))
-		verified, err = r.verify(limited, j.step.Verify, out, toolbox.Watch{Log: file, Started: file.setProcess})
+		verified, err = r.verify(limited, j.step.Verify, out, toolbox.Watch{Log: file, Started: file.setProcess, Dir: j.step.Cwd})
 		cancel()
 		verified.Error = r.opts.Agents.Hide(j.Agent, verified.Error)
 		verified.Text = r.opts.Agents.Hide(j.Agent, verified.Text)
 	}
 	if verified.OK && (len(out.Text) > maxAgentText || plan.Mask(out.Text) != out.Text) { // the log gets a masked excerpt
 		verified.Value, _ = json.Marshal(out.Text)
+	}
+	if verified.OK && err == nil {
+		verified, err = r.readOutputFile(ctx, j.step, verified)
 	}
 	done := r.result(ctx, j, verified, err, time.Since(begun))
 	done.IsAgentUnavailable = seen.Report == nil && !seen.OtherNonce && !seen.TimedOut && seen.Took < minWorking && ctx.Err() == nil

@@ -31,7 +31,7 @@ import (
 // Options configures an Engine. The zero value of a field means its default.
 type Options struct {
 	StateDir string       // folder for the files of running steps; "": none are kept
-	Shared   string       // folder of the lock that keeps a second agent from starting in the workspace; "": StateDir
+	Shared   string       // folder of the workspace's locks, of agents and of steps; "": StateDir
 	Parallel int          // steps at a time; default 4
 	Logger   *slog.Logger // nil: discards
 
@@ -102,6 +102,7 @@ func (e *Engine) Run(ctx context.Context, o RunOptions) (plan.StopReason, error)
 	r := &run{
 		Engine: e, RunOptions: o, actor: plan.NewActor(plan.ChannelEngine, name), records: context.WithoutCancel(ctx),
 		running: map[plan.StepID]runningAttempt{}, retryAt: map[plan.Attempt]time.Time{},
+		locks:  map[string]stepLock{},
 		values: map[string]json.RawMessage{}, files: map[plan.StepID]fileList{},
 	}
 	if o.For > 0 {

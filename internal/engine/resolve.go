@@ -53,7 +53,7 @@ func (r *run) resolve(s plan.State, step *plan.Step) (j job, ok bool) {
 			return j, true
 		}
 		j.IsDestructive, j.Definition = j.tool.Destructive, j.tool.Definition()
-		j.IsRepeatable = step.Idempotent || j.tool.ReadOnly || j.tool.Idempotent
+		j.IsRepeatable = step.Idempotent || j.tool.IsRepeatable()
 		j.WritesFiles = !j.tool.ReadOnly || step.Verify != ""
 	} else if j.Agent = r.agentFor(s, step); j.Agent != "" {
 		j.IsRepeatable, j.WritesFiles = true, true // a restarted agent looks at what its predecessor left

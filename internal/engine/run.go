@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math/rand/v2"
 	"slices"
 	"time"
 
@@ -26,6 +27,7 @@ type run struct {
 	running    map[plan.StepID]runningAttempt
 	unrecorded []plan.AttemptResult
 	retryAt    map[plan.Attempt]time.Time // when the retry of a failed attempt may begin
+	locks      map[string]stepLock        // by name
 	state      plan.State
 	idle       plan.Revision // revision with nothing to record
 	notified   plan.Revision // last revision the listener got
@@ -53,6 +55,7 @@ const (
 	pollEvery    = 500 * time.Millisecond // poll for dead engines, which cause no event
 	faultWait    = time.Second            // before retrying to record
 	maxFaults    = 5
+	jitter       = 5                      // a fifth of a wait, added at random, keeps steps that failed together apart
 	maxResolving = 100 * time.Millisecond // time under the log's lock, except for a single slow step
 )
 
@@ -118,6 +121,7 @@ func (r *run) addResult(result plan.AttemptResult) {
 		delete(r.running, result.Step)
 	}
 	r.unrecorded = append(r.unrecorded, result)
+	r.unlockSteps()
 }
 
 // longestWait returns how long to wait at most without an event.
@@ -133,7 +137,12 @@ func (r *run) longestWait() time.Duration {
 		wait = pollEvery
 	}
 	for _, at := range r.retryAt {
-		wait = min(wait, max(0, time.Until(at)))
+		wait = min(wait, max(lockEvery, time.Until(at))) // it may have passed while no slot was free, or the step was skipped
+	}
+	for _, lock := range r.locks {
+		if lock.holder == 0 {
+			wait = min(wait, max(lockEvery, time.Until(lock.tryAt)))
+		}
 	}
 	if !r.deadline.IsZero() && !r.isLate() {
 		wait = min(wait, time.Until(r.deadline))
@@ -193,26 +202,32 @@ func (r *run) candidates(s plan.State) []*plan.Step {
 	agentCanStart := func(step *plan.Step) bool { return r.agentFor(s, step) != "" && !r.awaitsRetry(s, step, now) }
 	return slices.DeleteFunc(plan.StartableStepsWithAgents(s, r.room(), agentCanStart), func(step *plan.Step) bool {
 		_, ours := r.running[step.ID]
-		return ours || r.awaitsRetry(s, step, now)
+		return ours || r.awaitsRetry(s, step, now) || r.awaitsLock(step, now)
 	})
 }
 
-// room returns how many steps to request: those waiting for a retry must not displace others.
-func (r *run) room() int { return r.freeSlots() + len(r.retryAt) }
+// room returns how many steps to request: those waiting for a retry or a lock must not displace others.
+func (r *run) room() int { return r.freeSlots() + len(r.retryAt) + len(r.locks)*plan.MaxCandidates }
 
 // awaitsRetry reports whether a step that failed for a transient reason must still wait for its retry.
 func (r *run) awaitsRetry(s plan.State, step *plan.Step, now time.Time) bool {
-	seconds := cmp.Or(step.Execution, &plan.Execution{}).Retries
-	if step.Tool == "" && step.Attempts > 0 && s.Run != nil { // earlier agents ended at once
-		seconds = max(seconds, s.Run.Unavailable)
+	wait := time.Duration(0)
+	if retries := cmp.Or(step.Execution, &plan.Execution{}).Retries; retries > 0 {
+		wait = step.BackOff(retries)
 	}
-	if seconds == 0 {
+	if step.Tool == "" && step.Attempts > 0 && s.Run != nil { // earlier agents ended at once
+		wait = max(wait, time.Duration(s.Run.Unavailable)*time.Second)
+	}
+	if wait == 0 {
 		return false
 	}
 	attempt := attemptOf(s, step)
 	at, known := r.retryAt[attempt]
 	if !known {
-		at = now.Add(time.Duration(seconds) * time.Second)
+		if len(step.Retry) > 0 {
+			wait += rand.N(wait/jitter + 1)
+		}
+		at = now.Add(wait)
 		r.retryAt[attempt] = at
 	}
 	return now.Before(at)
@@ -224,6 +239,7 @@ func attemptOf(s plan.State, step *plan.Step) plan.Attempt {
 
 // record makes one record of results and starts, and starts these steps.
 func (r *run) record(ctx context.Context, lost []plan.Attempt) (changed bool, err error) {
+	defer r.unlockSteps() // of steps that did not start
 	var jobs map[plan.StepID]job
 	action := plan.Schedule{Results: r.unrecorded, Lost: lost, MaxStarts: r.room()}
 	outcome, err := r.session.Do(r.records, r.actor, action, func(state plan.State, facts *plan.Facts) error {
@@ -240,6 +256,12 @@ func (r *run) record(ctx context.Context, lost []plan.Attempt) (changed bool, er
 			}
 			if (step.Tool != "" || r.agentFor(after, step) != "") && (step.ForEach == "" || step.Loop() != 0) { // needs a slot
 				if free == 0 {
+					continue
+				}
+				if isFree, err := r.lockStep(step); err == nil && !isFree {
+					continue
+				} else if err != nil {
+					facts.Resolutions[step.ID] = plan.Resolution{Problem: err.Error()}
 					continue
 				}
 				free--

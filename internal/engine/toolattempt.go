@@ -23,10 +23,14 @@ func (r *run) runTool(ctx context.Context, j job) plan.AttemptResult {
 	}
 	file := r.newStepFile(j, "")
 	defer file.remove()
-	watch := toolbox.Watch{Log: file, Started: file.setProcess, Progress: r.progressOf(j, file)}
+	watch := toolbox.Watch{Log: file, Started: file.setProcess, Progress: r.progressOf(j, file), Dir: j.step.Cwd,
+		NoValue: j.step.OutputFile != ""}
 	out, err := j.tool.Call(ctx, j.args, watch)
 	if out.OK && err == nil && j.step.Verify != "" {
 		out, err = r.verify(ctx, j.step.Verify, out, watch)
+	}
+	if out.OK && err == nil {
+		out, err = r.readOutputFile(ctx, j.step, out)
 	}
 	return r.result(ctx, j, out, err, time.Since(begun))
 }
@@ -43,6 +47,20 @@ func (r *run) progressOf(j job, file *stepFile) func(percent int, what string) {
 	}
 }
 
+// readOutputFile returns done with the text of the step's output file as its value.
+func (r *run) readOutputFile(ctx context.Context, step *plan.Step, done toolbox.Outcome) (toolbox.Outcome, error) {
+	if step.OutputFile == "" {
+		return done, nil
+	}
+	out, err := callTool(ctx, r.tools, "read_file", map[string]string{"path": step.OutputFile}, toolbox.Watch{})
+	if !out.OK || err != nil {
+		out.Error = "its output file cannot be read: " + out.Error
+		return out, err
+	}
+	done.Value = out.Value
+	return done, nil
+}
+
 // verifier is the tool that runs verify commands.
 const verifier = "bash_execute"
 
@@ -57,13 +75,19 @@ func (r *run) verify(ctx context.Context, command string, done toolbox.Outcome, 
 }
 
 func runVerify(ctx context.Context, tools *toolbox.Registry, command string, w toolbox.Watch) (toolbox.Outcome, error) {
-	tool, ok := tools.Lookup(verifier)
-	args, err := json.Marshal(map[string]string{"command": command})
+	w.NoValue = true
+	return callTool(ctx, tools, verifier, map[string]string{"command": command}, w)
+}
+
+func callTool(ctx context.Context, tools *toolbox.Registry, name string, args map[string]string, w toolbox.Watch) (toolbox.Outcome,
+	error) {
+	tool, ok := tools.Lookup(name)
+	input, err := json.Marshal(args)
 	if !ok || err != nil {
-		const why = "cannot run the verify command: there is no tool " + verifier
+		why := "there is no tool " + name
 		return toolbox.Outcome{Text: why, Error: why}, nil
 	}
-	return tool.Call(ctx, args, w)
+	return tool.Call(ctx, input, w)
 }
 
 // exitTimedOut is the exit code recorded for a command that was ended at its time-out, as timeout(1) returns it.
@@ -74,7 +98,7 @@ const exitTimedOut = 124
 func Verify(ctx context.Context, tools *toolbox.Registry, step *plan.Step) (plan.Evidence, error) {
 	limited, cancel := context.WithTimeout(ctx, cmp.Or(time.Duration(step.Timeout)*time.Second, maxVerifying))
 	defer cancel()
-	out, err := runVerify(limited, tools, step.Verify, toolbox.Watch{})
+	out, err := runVerify(limited, tools, step.Verify, toolbox.Watch{Dir: step.Cwd})
 	code := out.ExitCode
 	switch {
 	case err != nil:
@@ -101,7 +125,8 @@ const (
 
 // result returns the result of an attempt, in a form that the log accepts.
 func (r *run) result(ctx context.Context, j job, out toolbox.Outcome, err error, took time.Duration) plan.AttemptResult {
-	done := plan.AttemptResult{Attempt: j.attempt, IsTransient: out.Transient, IsInterrupted: err != nil || out.Cut || out.TimedOut}
+	done := plan.AttemptResult{Attempt: j.attempt, IsTransient: out.Transient, IsInterrupted: err != nil || out.Cut || out.TimedOut,
+		IsTimedOut: out.TimedOut, ExitCode: out.ExitCode}
 	done.Result = plan.Result{OK: out.OK && err == nil, Error: out.Error, Duration: took.Milliseconds(), Timestamp: time.Now()}
 	if err != nil && done.Result.Error == "" {
 		done.Result.Error = err.Error()

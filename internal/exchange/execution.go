@@ -54,6 +54,10 @@ type executionStep struct {
 	Pause            string         `json:"pause,omitzero"`
 	When             string         `json:"when,omitzero"`
 	ForEach          jsontext.Value `json:"for_each,omitzero"` // a string or a list
+	Retry            jsontext.Value `json:"retry,omitzero"`
+	Cwd              string         `json:"cwd,omitzero"`
+	Lock             string         `json:"lock,omitzero"`
+	OutputFile       string         `json:"output_file,omitzero"`
 
 	Rest jsontext.Value `json:",embed"`
 }
@@ -86,7 +90,8 @@ func executionJSON(s plan.State) ([]byte, error) {
 			DependsOn: []string{},
 			Critical:  step.Critical, Status: executionState(p.ExecutionStatus(step)), Result: toExecutionResult(step),
 			RequiresApproval: step.RequiresApproval, Idempotent: step.Idempotent, Timeout: step.Timeout, Pause: step.Pause, When: step.When,
-			ForEach: listAsJSON(step.ForEach)}
+			ForEach: listAsJSON(step.ForEach), Retry: jsontext.Value(step.Retry), Cwd: step.Cwd, Lock: step.Lock,
+			OutputFile: step.OutputFile}
 		for _, dep := range step.DependsOn {
 			to.DependsOn = append(to.DependsOn, dep.String())
 		}
@@ -154,7 +159,7 @@ func executionLosses(p *plan.Plan) []string {
 func keptInExecution(f plan.Field[plan.Step], step *plan.Step) bool {
 	switch f.Name {
 	case "title", "tool", "args", "depends_on", "critical", "status", "result", "requires_approval", "idempotent",
-		"timeout", "pause", "when", "for_each":
+		"timeout", "pause", "when", "for_each", "retry", "cwd", "lock", "output_file":
 		return true
 	case "started_at", "completed_at":
 		return toExecutionResult(step) != nil
@@ -253,7 +258,7 @@ func (e *executionPlan) unknown(s *source) error {
 	for i, step := range e.Steps {
 		at := fmt.Sprintf("/steps/%d", i)
 		look(at, "steps[].", step.Rest, "order", "description", "tool", "args", "dependsOn", "critical", "status", "result",
-			"requires_approval", "idempotent", "timeout", "pause", "when", "for_each")
+			"requires_approval", "idempotent", "timeout", "pause", "when", "for_each", "retry", "cwd", "lock", "output_file")
 		if step.Result != nil {
 			look(at+"/result", "steps[].result.", step.Result.Rest, "value", "error", "duration", "timestamp")
 		}
@@ -322,7 +327,8 @@ func (step *executionStep) source(at string, id plan.StepID, names stepNames) (s
 	to := sourceStep{Step: plan.Step{ID: id,
 		Spec: plan.Spec{Title: cmp.Or(step.Description, named(step.Tool, step.Args)), Tool: step.Tool, Args: args,
 			Critical: step.Critical, RequiresApproval: step.RequiresApproval, Idempotent: step.Idempotent, Timeout: step.Timeout,
-			Pause: step.Pause, When: step.When, ForEach: listOrText(step.ForEach)},
+			Pause: step.Pause, When: step.When, ForEach: listOrText(step.ForEach), Retry: []byte(step.Retry), Cwd: step.Cwd,
+			Lock: step.Lock, OutputFile: step.OutputFile},
 		Progress: plan.Progress{Status: plan.ExecutionWords.Status(string(step.Status))},
 	}}
 	for k, name := range step.DependsOn {

@@ -22,7 +22,7 @@ func (workspace *Workspace) step(state plan.State, p *plan.Plan, step *plan.Step
 		Status: step.Status, Notes: step.Notes, Output: step.Output, Error: step.Error, AffectedFiles: step.AffectedFiles,
 		Attempts: step.Attempts, ClaimedBy: verbs.Carrier(step), ExecutedBy: step.ExecutedBy,
 		StartedAt: step.StartedAt, CompletedAt: step.CompletedAt, Agent: step.ActiveAgent(), Of: int(step.Loop()),
-		Other: verbs.RunResults(step)}
+		Other: slices.Concat(limits(step), verbs.RunResults(step))}
 	if shown.Edited = p.Edits.StepNote(step.ID); shown.Edited == "" && p.Approval != nil {
 		shown.Edited = p.Approval.Edits.StepNote(step.ID)
 	}
@@ -40,6 +40,18 @@ func (workspace *Workspace) step(state plan.State, p *plan.Plan, step *plan.Step
 	if step.Status == plan.Pending {
 		shown.WaitingOn = numbers(p.Steps.UnmetDependencies(step.ID))
 		shown.Ready = shown.WaitingOn == nil
+	}
+	return shown
+}
+
+// limits returns the fields that say where, how often and how alone a step runs.
+func limits(step *plan.Step) (shown []verbs.LabelledText) {
+	for _, f := range plan.SpecFields() {
+		if slices.Contains([]string{"retry", "cwd", "lock", "output_file"}, f.Name) {
+			for _, text := range f.Texts(step) {
+				shown = append(shown, verbs.LabelledText{Label: f.Label, Text: text})
+			}
+		}
 	}
 	return shown
 }

@@ -37,6 +37,11 @@ type Missing interface {
 	Missing(name string) string
 }
 
+// Repeatable is implemented by a Tool that knows whether its calls are safe to repeat.
+type Repeatable interface {
+	IsRepeatable() bool
+}
+
 // Tool is one of them.
 type Tool interface {
 	// CheckWith returns all faults of the arguments, each with the JSON pointer to it. Texts for
@@ -88,6 +93,7 @@ func Check(c Candidate, tools Tools) *plan.ValidationError {
 	for i := range e.Steps {
 		step := &e.Steps[i]
 		e.tool(step)
+		e.retry(step)
 		e.dependencies(step)
 		e.references(step)
 		e.embedded(step)
@@ -219,6 +225,19 @@ func (e *examination) tool(step *Step) {
 	isReference := func(text string) bool { _, is := plan.ParseReference(text); return is }
 	for _, one := range tool.CheckWith(step.Args, isReference) {
 		e.fault(step, "/args"+one.Field, InvalidArgs+" "+word(step.Tool), one.Problem, one.Fix)
+	}
+}
+
+// retry refuses a policy for a step that is not safe to repeat, as far as that is known.
+func (e *examination) retry(step *Step) {
+	isUnsafe := step.Tool == ""
+	if e.tools != nil && !isUnsafe {
+		tool, known := e.tools.Tool(step.Tool)
+		repeatable, knows := tool.(Repeatable)
+		isUnsafe = known && knows && !repeatable.IsRepeatable()
+	}
+	if len(step.Retry) > 0 && !step.Idempotent && isUnsafe {
+		e.fault(step, "/retry", "Invalid retry", "the step is not marked as safe to repeat", `add "idempotent": true, or leave retry out`)
 	}
 }
 

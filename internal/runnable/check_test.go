@@ -35,6 +35,55 @@ func (t texts) CheckWith(args json.RawMessage, isReference func(string) bool) []
 	return faults
 }
 
+// reader is a tool that is safe to repeat, unlike writer.
+type reader struct{ texts }
+
+func (reader) IsRepeatable() bool { return true }
+
+type writer struct{ texts }
+
+func (writer) IsRepeatable() bool { return false }
+
+type hinted struct{}
+
+func (hinted) Names() []string { return []string{"read", "write", "other"} }
+func (hinted) Tool(name string) (runnable.Tool, bool) {
+	tool, ok := map[string]runnable.Tool{"read": reader{}, "write": writer{}, "other": texts{}}[name]
+	return tool, ok
+}
+
+// TestRetries: a policy needs a step that is safe to repeat, as far as is known.
+func TestRetries(t *testing.T) {
+	const refused = `Invalid retry in S001: the step is not marked as safe to repeat (/retry); add "idempotent": true, or leave retry out`
+	for name, c := range map[string]struct {
+		spec  plan.Spec
+		blind bool // no tools are known
+		want  string
+	}{
+		"a tool that only reads": {spec: plan.Spec{Tool: "read"}},
+		"one that writes":        {spec: plan.Spec{Tool: "write"}, want: refused},
+		"the same, idempotent":   {spec: plan.Spec{Tool: "write", Idempotent: true}},
+		"a silent one":           {spec: plan.Spec{Tool: "other"}},
+		"an unknown one":         {spec: plan.Spec{Tool: "write"}, blind: true},
+		"an agent":               {spec: plan.Spec{}, want: refused},
+		"an agent, blind":        {spec: plan.Spec{}, blind: true, want: refused},
+		"an agent, idempotent":   {spec: plan.Spec{Idempotent: true}},
+	} {
+		var tools runnable.Tools
+		if !c.blind {
+			tools = hinted{}
+		}
+		c.spec.Title, c.spec.Retry = "x", json.RawMessage(`{}`)
+		err, got := runnable.Check(runnable.Candidate{Steps: []runnable.Step{{ID: 1, Spec: c.spec}}}, tools), ""
+		if err != nil {
+			got = err.Error()
+		}
+		if !strings.HasSuffix(got, c.want) || c.want == "" && got != "" {
+			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
+	}
+}
+
 func known() tools { return tools{"read_file": {"path"}, "write_file": {"path", "content"}} }
 
 // step returns a step of the execution specification: id, tool, args and dependencies.

@@ -240,8 +240,23 @@ func field(of, name any) (any, error) {
 			return nil, fmt.Errorf("entry [%v] does not exist in a list of %d", name, len(of))
 		}
 		return of[i], nil
+	case string:
+		if name == textJSON {
+			return readText(of)
+		}
 	}
 	return nil, fmt.Errorf("field %s cannot be read from %s", plan.Quote(fmt.Sprint(name)), kind(of))
+}
+
+// textJSON is the name by which a condition reaches into a text that is JSON.
+const textJSON = "json"
+
+func readText(text string) (read any, err error) {
+	value, err := plan.ParseText(text)
+	if err == nil {
+		err = json.Unmarshal(value, &read)
+	}
+	return read, err
 }
 
 // maybe is field with null for a missing one.
@@ -320,7 +335,7 @@ func (b *bounds) name(node *ast.Node, n *ast.IdentifierNode) {
 	case "null":
 		ast.Patch(node, &ast.NilNode{})
 	default:
-		b.refuse(n, "it names "+plan.Quote(n.Value)+", which is unknown", "name steps.S001.value, .ok, .status or .output, or item")
+		b.refuse(n, "it names "+plan.Quote(n.Value)+", which is unknown", "name steps.S001.value, .json, .ok, .status or .output, or item")
 	}
 }
 
@@ -337,17 +352,25 @@ func (b *bounds) member(node *ast.Node, n *ast.MemberNode) {
 		b.refuse(n, "it names no step", "name one as in steps.S001.ok")
 		return
 	}
-	if of, is := n.Node.(*ast.MemberNode); is && named(of.Node, "steps") {
-		if !constant || !slices.Contains([]string{"value", "ok", "status", "output"}, property.Value) {
-			b.refuse(n, "a step has only value, ok, status and output", "write fields of its value as steps.S001.value.count")
+	of := n.Node
+	if parent, is := of.(*ast.MemberNode); is && named(parent.Node, "steps") {
+		switch {
+		case constant && property.Value == textJSON: // steps.S001.json is steps.S001.value.json
+			value := &ast.MemberNode{Node: parent, Property: &ast.StringNode{Value: "value"}}
+			value.SetLocation(n.Location())
+			of = value
+		case !constant || !slices.Contains([]string{"value", "ok", "status", "output"}, property.Value):
+			b.refuse(n, "a step has only value, json, ok, status and output", "write fields of its value as steps.S001.value.count")
+			return
+		default:
+			return
 		}
-		return
 	}
 	read := "a field"
 	if n.Optional {
 		read = "a field that may be missing"
 	}
-	ast.Patch(node, call(read, n.Node, n.Property))
+	ast.Patch(node, call(read, of, n.Property))
 }
 
 func named(node ast.Node, name string) bool {

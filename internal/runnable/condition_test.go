@@ -20,6 +20,8 @@ func sources() map[plan.StepID]runnable.ConditionSource {
 			`{"count":3,"files":["a.go","b.txt"],"who":{"name":"ann"},"none":null,"S002":{"ok":1},"big":12345678901,"f":1.5,"yes":true}`)},
 		2: {Status: plan.Skipped},
 		3: {OK: true, Status: plan.Done, Value: json.RawMessage(`"12\nFAIL: two\n"`)},
+		4: {OK: true, Status: plan.Done, Value: json.RawMessage(`"{\"n\":[1,{\"to\":\"x\"}],\"text\":\"[7]\"}\n"`)},
+		5: {OK: true, Status: plan.Done, Value: json.RawMessage(`{"json":{"n":5},"text":"{\"n\":6}"}`)},
 	}
 }
 
@@ -53,7 +55,14 @@ func TestConditionsThatHold(t *testing.T) {
 		`int(steps.S003.value[0:2]) == 12`:                                              true,
 		`item.path == "x" ? steps.S002.ok : true`:                                       false,
 		`item["path"] startsWith lower("X")`:                                            true,
-		`sum([1, 2]) == 3 and max(1, 2) == 2`:                                           true,
+		`steps.S004.json.n[1].to == "x"`:                                                true, `steps.S004.value.json.n[0] == 1`: true,
+		`steps.S004["json"].text.json[0] == 7`: true,
+		`any(steps.S004.json.n, # == 1)`:       true,
+		`steps.S004.json?.nope == nil`:         true,
+		`steps.S005.json.n == 5`:               true, // the field of that name
+		`steps.S005.value.text.json.n == 6`:    true,
+		`steps.S003?.json == nil`:              true,
+		`sum([1, 2]) == 3 and max(1, 2) == 2`:  true,
 	} {
 		c, err := runnable.Compile(text)
 		if err != nil {
@@ -80,7 +89,7 @@ func TestConditionsThatCannotBeRead(t *testing.T) {
 		`steps.S001.output`:                    "neither true nor false but string",
 		`1 + `:                                 "unexpected token EOF",
 		`steps.S001.output > 3`:                "invalid operation",
-		`steps.S001.stauts == "done"`:          `a step has only value, ok, status and output, at character 12`,
+		`steps.S001.stauts == "done"`:          `a step has only value, json, ok, status and output, at character 12`,
 		`steps.S001[item]`:                     "a step has only value",
 		`steps.schema.ok`:                      "it names no step, at character 7",
 		`steps[item].ok`:                       "it names no step",
@@ -134,6 +143,9 @@ func TestConditionsThatCannotBeEvaluated(t *testing.T) {
 		`steps.S001.output + "x" == ""`:                        "only numbers can be added, not text and text",
 		`item + 1 == 2`:                                        "only numbers can be added, not an object and a number",
 		`item matches "x"`:                                     "only text can match a pattern, not an object",
+		`steps.S003.json.x == 1`:                               "the value is not JSON text: it is not valid JSON in line 2",
+		`steps.S001.json.count == 1`:                           `field "json" does not exist`,
+		`steps.S002.json.x == 1`:                               `field "json" cannot be read from null`,
 		`steps.S009.ok`:                                        "the condition needs S009, of which nothing is known",
 		`1..100000000 == []`:                                   "memory budget",
 		`int("x") == 1`:                                        "cannot be evaluated",

@@ -56,17 +56,23 @@ func (b *Box) execute(ctx context.Context, in BashExecute, w Watch) (BashExecute
 	if _, err := in.check(b); err != nil {
 		return BashExecuteReply{}, err
 	}
-	c := Command{Text: in.Command, Dir: b.path, Env: in.Env.list(), Timeout: b.limits.Timeout, Started: w.Started}
+	dir, err := b.commandDir(w.Dir)
+	if err != nil {
+		return BashExecuteReply{}, err
+	}
+	c := Command{Text: in.Command, Dir: dir, Env: in.Env.list(), Timeout: b.limits.Timeout, Started: w.Started}
 	reply := BashExecuteReply{}
 	if deadline, ok := ctx.Deadline(); ok && w.step {
 		c.Timeout = time.Until(deadline)
+	} else if w.step {
+		c.Timeout = b.limits.StepTimeout
 	}
 	if in.Timeout > 0 {
 		c.Timeout = time.Duration(in.Timeout) * time.Second
 	}
 	c.Stdout = w.log()
 	c.Stderr = c.Stdout
-	if w.step {
+	if w.step && !w.NoValue {
 		reply.whole = &whole{max: maxValue}
 		c.Stdout = io.MultiWriter(c.Stdout, reply.whole)
 	}
@@ -85,6 +91,22 @@ func (b *Box) execute(ctx context.Context, in BashExecute, w Watch) (BashExecute
 	reply.Stdout = b.output(result.Stdout, &reply.Truncated)
 	reply.Stderr = b.output(result.Stderr, &reply.Truncated)
 	return reply, nil
+}
+
+// commandDir returns the absolute path of the directory that a step's command runs in. Links may lead to places in the
+// workspace only.
+func (b *Box) commandDir(name string) (string, error) {
+	if name == "" {
+		return b.path, nil
+	}
+	rel, err := b.place(name)
+	if err == nil {
+		err = b.directory(rel)
+	}
+	if refused, ok := errors.AsType[*plan.ValidationError](err); ok {
+		refused.Field = "/cwd"
+	}
+	return filepath.Join(b.path, filepath.FromSlash(rel)), err
 }
 
 func (in BashExecute) check(b *Box) (rel string, err error) {
@@ -140,10 +162,10 @@ func stream(b *strings.Builder, name, text string) {
 	}
 }
 
-// Value is the standard output, for steps that refer to this one.
+// Value is the standard output without newlines at its end, for steps that refer to this one.
 func (r BashExecuteReply) Value() any {
 	if r.whole == nil {
-		return r.Stdout
+		return nil
 	}
 	return r.whole.value()
 }
@@ -410,11 +432,11 @@ func (w *whole) value() any {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.length > w.max {
-		return noValue("its output is longer than " + size(int64(w.max)))
+		return noValue{"its output is longer than " + size(int64(w.max)), true}
 	}
-	quoted, err := jsontext.AppendQuote(make([]byte, 0, w.length+len(`""`)), w.text)
+	quoted, err := jsontext.AppendQuote(make([]byte, 0, w.length+len(`""`)), bytes.TrimRight(w.text, "\r\n"))
 	if err != nil {
-		return noValue("its output is not UTF-8 text")
+		return noValue{text: "its output is not UTF-8 text"}
 	}
 	return json.RawMessage(quoted)
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"os"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -11,6 +13,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/planloop/planloop/internal/testenv"
 	"github.com/planloop/planloop/internal/toolbox"
 	"github.com/planloop/planloop/plan"
 )
@@ -43,6 +46,44 @@ func TestBashExecuteHandsOn(t *testing.T) {
 	r.err = &plan.ValidationError{Kind: plan.Conflict, Field: "/command", Problem: "is not allowed", Fix: "wait"}
 	_, err = box.BashExecute(t.Context(), toolbox.BashExecute{Command: "rm"})
 	refused(t, err, plan.Conflict, "/command", "is not allowed")
+}
+
+// TestLimitsOfAStepsCommand: a command of a step has an hour, or the time of its context, and runs in the step's directory.
+func TestLimitsOfAStepsCommand(t *testing.T) {
+	r := &runner{}
+	box := open(t, map[string]string{"web/src/a.txt": "a"}, toolbox.Options{Runner: r})
+	outside := t.TempDir()
+	for name, to := range map[string]string{"out": outside, "in": "web/src", "file": "web/src/a.txt"} {
+		if err := os.Symlink(to, filepath.Join(box.Path(), name)); err != nil {
+			t.Skip(err)
+		}
+	}
+	call := func(ctx context.Context, w toolbox.Watch) toolbox.Outcome {
+		out, err := tool(t, box, "bash_execute").Call(ctx, json.RawMessage(`{"command":"make"}`), w)
+		testenv.Check(t, err)
+		return out
+	}
+	if out := call(t.Context(), toolbox.Watch{}); !out.OK || r.Timeout != time.Hour || r.Dir != box.Path() {
+		t.Errorf("%+v in %s for %s", out, r.Dir, r.Timeout)
+	}
+	short, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	if call(short, toolbox.Watch{}); r.Timeout > time.Minute || r.Timeout < time.Second {
+		t.Errorf("it has %s", r.Timeout)
+	}
+	for dir, want := range map[string]string{"web": "web", "web/src/": "web/src", ".": ".", "in": "in"} {
+		if out := call(t.Context(), toolbox.Watch{Dir: dir}); !out.OK || r.Dir != filepath.Join(box.Path(), want) {
+			t.Errorf("%s: %+v in %s", dir, out, r.Dir)
+		}
+	}
+	for dir, want := range map[string]string{"out": "leads out of the workspace", "..": "workspace", "nope": "does not exist",
+		"file": "is not a directory", "/": "workspace"} {
+		r.Text = ""
+		if out := call(t.Context(), toolbox.Watch{Dir: dir}); out.OK || r.Text != "" || !strings.Contains(out.Error, want) ||
+			!strings.HasPrefix(out.Error, "/cwd: ") {
+			t.Errorf("%s: %+v", dir, out)
+		}
+	}
 }
 
 func TestBashExecuteRefuses(t *testing.T) {

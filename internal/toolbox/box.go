@@ -108,6 +108,7 @@ type Limits struct {
 
 	OutputBytes int           // bytes of each stream of a command, from its end: 16 KB
 	Timeout     time.Duration // of a command without a time-out of its own: 1 min
+	StepTimeout time.Duration // the same for a command of a step: 1 h
 	MaxTimeout  time.Duration // the longest time-out of a command: 10 min
 }
 
@@ -128,6 +129,7 @@ func (l Limits) orDefault() Limits {
 	l.SearchTime = cmp.Or(l.SearchTime, 15*time.Second)
 	l.OutputBytes = cmp.Or(l.OutputBytes, 16<<10)
 	l.Timeout = cmp.Or(l.Timeout, time.Minute)
+	l.StepTimeout = cmp.Or(l.StepTimeout, time.Hour)
 	l.MaxTimeout = cmp.Or(l.MaxTimeout, 10*time.Minute)
 	return l
 }

@@ -28,6 +28,9 @@ type Watch struct {
 	Progress func(percent int, what string) // 0 to 100
 	Started  func(process.Identity)         // called with a command's process once it has begun; the log may come first
 
+	Dir     string // directory of a command, relative to the workspace; "": the workspace
+	NoValue bool   // nothing uses the value of the outcome
+
 	step bool // the call belongs to a step: it needs the whole output, and its context sets the time-out
 }
 
@@ -48,7 +51,10 @@ type Outcome struct {
 const maxValue = 4 << 20
 
 // noValue is the reason why a value is missing.
-type noValue string
+type noValue struct {
+	text    string
+	tooLong bool // then the step has failed: others may need the value
+}
 
 // ending is a Reply of a tool that may fail after it has begun.
 type ending interface {
@@ -111,7 +117,7 @@ func (b *Box) outcome(ctx context.Context, row Row, args json.RawMessage, w Watc
 	if own, ok := reply.(Valuer); ok {
 		value = own.Value()
 	}
-	why := noValue("")
+	why := noValue{}
 	switch value := value.(type) {
 	case noValue:
 		why = value
@@ -120,11 +126,14 @@ func (b *Box) outcome(ctx context.Context, row Row, args json.RawMessage, w Watc
 	default:
 		out.Value, why = encoded(value)
 	}
-	if why != "" {
-		out.Text += "\nIt has no value for other steps: " + string(why) + "."
+	if why.text != "" && !why.tooLong && !w.NoValue {
+		out.Text += "\nIt has no value for other steps: " + why.text + "."
 	}
 	if ended, ok := reply.(ending); ok {
 		ended.end(&out)
+	}
+	if out.OK && why.tooLong && !w.NoValue {
+		out.OK, out.Error = false, "it was done, but "+why.text+", the limit of a value; write it to a file, and name that as output_file"
 	}
 	return out, nil
 }
@@ -134,11 +143,11 @@ func encoded(value any) (json.RawMessage, noValue) {
 	data, err := strictjson.Marshal(value, jsonv1.DefaultOptionsV1(), jsontext.EscapeForHTML(false))
 	switch {
 	case err != nil:
-		return nil, noValue(err.Error())
+		return nil, noValue{text: err.Error()}
 	case len(data) > maxValue:
-		return nil, noValue("it is longer than " + size(maxValue))
+		return nil, noValue{"it is longer than " + size(maxValue), true}
 	}
-	return data, ""
+	return data, noValue{}
 }
 
 func invalid(field, problem, fix string) error {

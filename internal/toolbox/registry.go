@@ -138,6 +138,9 @@ func (t Tool) Usable() error {
 	return nil
 }
 
+// IsRepeatable reports whether any call of the tool is safe to repeat.
+func (t Tool) IsRepeatable() bool { return t.ReadOnly || t.Idempotent }
+
 // Definition is a digest of everything that a person sees when approving a call of another server's tool: its name,
 // description, input and output. It changes if any of these does. It is "" for planloop's own tools.
 func (t Tool) Definition() string {

@@ -410,7 +410,7 @@ func (v view) begin(step *plan.Step) (NextAction, bool) {
 	onlyApproval := step.Tool == "" && step.When == "" && step.Pause == "" && step.ForEach == "" // makes it concern an engine
 	_, runs := v.Can(Call{Kind: CallRun})
 	switch {
-	case step.OpenQuestion() != nil, engines && (v.engine || v.isPausedByPerson()):
+	case step.OpenQuestion() != nil, !engines && v.state.LockHolder(step) != 0, engines && (v.engine || v.isPausedByPerson()):
 		return NextAction{}, false
 	case engines && runs && (agents || !onlyApproval):
 		return newAction(ReadyToRun, fmt.Sprintf("Planloop runs step %s.", step.ID), "Run the plan; ", step, " comes next: ",

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,20 +18,19 @@ import (
 
 // RunReply is the result of a run so far (planloop: the object that ends `run --json`).
 type RunReply struct {
-	PlanID   string                     `json:"plan_id"`
-	Status   string                     `json:"status"`           // of the plan
-	Reason   plan.StopReason            `json:"reason,omitempty"` // why the run is over; "" while it continues
-	Counts   RunCounts                  `json:"counts"`
-	Duration int64                      `json:"duration"`       // milliseconds this call took
-	Note     string                     `json:"note,omitempty"` // the note with the reason
-	Failures []RunFailure               `json:"failures"`
-	Blocked  []RunFailure               `json:"blocked,omitempty"`  // steps reported as blocked
-	Starts   map[string]int             `json:"starts,omitempty"`   // number of agent starts, by agent name
-	Outside  map[string][]string        `json:"outside,omitempty"`  // files that agents changed although their steps do not name them
-	Moved    []string                   `json:"moved,omitempty"`    // steps after which the work tree was at a different commit
-	Unseen   []string                   `json:"unseen,omitempty"`   // steps with changes that could not be detected
-	Outputs  map[string]json.RawMessage `json:"outputs"`            // values by step
-	LeftOut  []string                   `json:"left_out,omitempty"` // steps with values too large to include
+	PlanID   string               `json:"plan_id"`
+	Status   string               `json:"status"`           // of the plan
+	Reason   plan.StopReason      `json:"reason,omitempty"` // why the run is over; "" while it continues
+	Counts   RunCounts            `json:"counts"`
+	Duration int64                `json:"duration"`       // milliseconds this call took
+	Note     string               `json:"note,omitempty"` // the note with the reason
+	Failures []RunFailure         `json:"failures"`
+	Blocked  []RunFailure         `json:"blocked,omitempty"` // steps reported as blocked
+	Starts   map[string]int       `json:"starts,omitempty"`  // number of agent starts, by agent name
+	Outside  map[string][]string  `json:"outside,omitempty"` // files that agents changed although their steps do not name them
+	Moved    []string             `json:"moved,omitempty"`   // steps after which the work tree was at a different commit
+	Unseen   []string             `json:"unseen,omitempty"`  // steps with changes that could not be detected
+	Outputs  map[string]RunOutput `json:"outputs"`           // values by step
 	Heartbeat
 
 	ways []string // next actions for blocked steps and unavailable agents
@@ -51,9 +51,15 @@ type RunFailure struct {
 	Error  string `json:"error"`
 }
 
-// maxOutputs is the most bytes of values in a reply on the command line, maxBriefOutputs in one for a model.
+// RunOutput is the value of a step, whole only if it is short. `planloop show STEP --json` has the whole value.
+type RunOutput struct {
+	Bytes int             `json:"bytes"` // of its JSON
+	Value json.RawMessage `json:"value,omitempty"`
+}
+
+// maxOutput is the most bytes of a value in a reply, maxBriefOutputs of all values in one for a model.
 const (
-	maxOutputs      = 32 << 20
+	maxOutput       = 1 << 10
 	maxBriefOutputs = 4 << 10
 )
 
@@ -108,7 +114,7 @@ func (s *Service) beginRun(ctx context.Context, c Caller, joins bool) error {
 // RunReply returns the result of the run in a state.
 func (s *Service) RunReply(ctx context.Context, c Caller, state plan.State, over plan.StopReason, took time.Duration) (RunReply, error) {
 	p := state.Plan
-	reply := RunReply{Reason: over, Duration: took.Milliseconds(), Failures: []RunFailure{}, Outputs: map[string]json.RawMessage{},
+	reply := RunReply{Reason: over, Duration: took.Milliseconds(), Failures: []RunFailure{}, Outputs: map[string]RunOutput{},
 		Outside:   map[string][]string{},
 		Heartbeat: s.heartbeat(state, c)}
 	if p == nil {
@@ -123,7 +129,7 @@ func (s *Service) RunReply(ctx context.Context, c Caller, state plan.State, over
 		}
 	}
 	reply.tellBlocked(state, c)
-	room := maxOutputs
+	room := math.MaxInt
 	if c.brief() {
 		room = maxBriefOutputs
 	}
@@ -135,14 +141,15 @@ func (s *Service) RunReply(ctx context.Context, c Caller, state plan.State, over
 			continue
 		}
 		value, err := p.ValueOf(step.ID, s.KeptValue(ctx))
-		switch {
-		case err != nil: // it has no value, or the value was deleted
-		case len(value) > room:
-			reply.LeftOut = append(reply.LeftOut, step.ID.String())
-		default:
-			room -= len(value)
-			reply.Outputs[step.ID.String()] = value
+		if err != nil { // it has no value, or the value was deleted
+			continue
 		}
+		output := RunOutput{Bytes: len(value)}
+		if len(value) <= min(maxOutput, room) {
+			output.Value = value
+			room -= len(value)
+		}
+		reply.Outputs[step.ID.String()] = output
 	}
 	return reply, nil
 }

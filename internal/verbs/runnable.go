@@ -117,10 +117,12 @@ func (j *addedSteps) add(steps []plan.NewStep, field string) {
 // edit takes a changed step as it will be, if the change affects how it runs.
 func (j *addedSteps) edit(a plan.UpdateStep, field string) {
 	was, known := j.Have.Get(a.Step)
-	if p := a.Patch; !known && !j.ofAnyPlan || p.Tool == nil && p.Args == nil && p.When == nil && p.ForEach == nil {
+	was = cmp.Or(was, &plan.Step{})
+	p := a.Patch
+	repeats := p.Retry != nil || p.Idempotent != nil && len(was.Retry) > 0
+	if !known && !j.ofAnyPlan || p.Tool == nil && p.Args == nil && p.When == nil && p.ForEach == nil && !repeats {
 		return
 	}
-	was = cmp.Or(was, &plan.Step{})
 	j.Steps = append(j.Steps, runnable.Step{ID: a.Step, Spec: a.Patch.Apply(was.Spec), Field: field, Instance: was.Loop() != 0})
 }
 

@@ -422,6 +422,11 @@ type TaskFields struct {
 	When             *string `json:"when,omitempty" jsonschema:"description=such as steps.S001.ok" toolset:"execution"`
 
 	ForEach *string `json:"for_each,omitempty" jsonschema:"description=list or glob\\, once per $item" toolset:"execution" text:"list"`
+
+	Retry      *json.RawMessage `json:"retry,omitempty" jsonschema:"-"`
+	Cwd        *string          `json:"cwd,omitempty" jsonschema:"-"`
+	Lock       *string          `json:"lock,omitempty" jsonschema:"-"`
+	OutputFile *string          `json:"output_file,omitempty" jsonschema:"-"`
 }
 
 // patch returns the given fields, cleaned, without the dependencies. field is the task's JSON pointer.
@@ -439,8 +444,10 @@ func (t TaskFields) patch(field string) (plan.Patch, error) {
 		}
 		t.Verify = &command
 	}
-	if t.Args != nil {
-		t.Args = new(runnable.Written(*t.Args))
+	for _, object := range []**json.RawMessage{&t.Args, &t.Retry} {
+		if *object != nil {
+			*object = new(runnable.Written(**object))
+		}
 	}
 	return plan.CleanPatch(field, plan.Patch(t))
 }

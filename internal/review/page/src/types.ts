@@ -446,6 +446,10 @@ export interface Patch {
   pause?: string;
   when?: string;
   for_each?: string;
+  retry?: unknown;
+  cwd?: string;
+  lock?: string;
+  output_file?: string;
 }
 
 export interface EditStep {
