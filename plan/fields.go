@@ -199,6 +199,8 @@ func specRows() []Field[Step] {
 		{Name: "requires_approval", Label: "approval", Flag: "requires-approval", Words: "approval", Kind: FlagField,
 			Help: "a person must approve it before it runs", Binding: BindsFewer, Breach: "no longer asks for approval",
 			Split: SplitInherited},
+		{Name: "always", Kind: FlagField, Help: "it runs at the end of a run, whatever happened, to clean up",
+			Binding: BindsAny, Breach: "runs at another time", Split: SplitInherited},
 		{Name: "timeout", Kind: SecondsField, Max: maxSeconds, Help: "the `TIME` it may run, such as 90s or 5m"},
 		{Name: "pause", Kind: LineField, Max: MaxLongLine, Help: "`TEXT` to ask a person before it starts",
 			Binding: BindsAny, Breach: "another question to a person before it starts", Split: SplitInherited},
