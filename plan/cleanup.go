@@ -37,6 +37,21 @@ func (s State) mayStart(step *Step, closing bool) bool {
 	return s.Plan.Status == StatusActive || s.Plan.Steps.reactsToFailure(step)
 }
 
+// ReadySteps yields the steps that wait for nothing and may start now, in order, also those for agents.
+func ReadySteps(s State) iter.Seq[*Step] {
+	return func(yield func(*Step) bool) {
+		if s.Plan == nil {
+			return
+		}
+		closing := s.isClosing()
+		for step := range s.Plan.Steps.readySteps(closing) {
+			if s.mayStart(step, closing) && !yield(step) {
+				return
+			}
+		}
+	}
+}
+
 // isClosing reports whether only the steps that run at the end are left to start: the others have ended, or cannot start.
 func (s State) isClosing() bool {
 	if s.Plan.Steps.closingOpen == 0 {

@@ -102,14 +102,14 @@ func (step *Step) IsUnknown() bool {
 // HasEnded reports whether the step is finished or has failed.
 func (step *Step) HasEnded() bool { return step.Status.IsFinished() || step.Status == Failed }
 
-// hasSucceeded reports whether the step is done, or its own condition was false.
-func (step *Step) hasSucceeded() bool {
+// HasSucceeded reports whether the step is done, or its own condition was false.
+func (step *Step) HasSucceeded() bool {
 	return step.Status == Done || step.Status == Skipped && step.execution().ConditionFalse
 }
 
 // isMetBy reports whether the step need not wait for one of its dependencies. Nothing else decides this.
 func (step *Step) isMetBy(dep *Step) bool {
-	return dep.hasSucceeded() || dep.HasEnded() && (step.Always || step.readsEndOf(dep.ID))
+	return dep.HasSucceeded() || dep.HasEnded() && (step.Always || step.readsEndOf(dep.ID))
 }
 
 // StartDigest identifies the contents of an attempt: the tool with its definition if another server provides

@@ -54,7 +54,7 @@ func renewals(before, after State, now time.Time) []Event {
 	if works {
 		atEnd := steps.each(func(c *stepChunk) int { return c.closing }, func(slot stepSlot) bool { return slot.step.Always })
 		for step := range atEnd {
-			if (step.Status == Failed || step.hasSucceeded()) && step.Loop() == 0 && !slices.Contains(e.Steps, step.ID) {
+			if (step.Status == Failed || step.HasSucceeded()) && step.Loop() == 0 && !slices.Contains(e.Steps, step.ID) {
 				e.Steps = append(e.Steps, step.ID)
 			}
 		}
@@ -87,7 +87,7 @@ func (a AnswerStep) checkRedo(s State, step *Step) error {
 		return nil
 	}
 	return conflict(fmt.Sprintf("%s used the value of %s", IDs(users), step.ID),
-		fmt.Sprintf("do them again, too: `planloop step retry %s --with-dependents`", step.ID))
+		"do them again, too: retry it with its dependents (--with-dependents, or \"with_dependents\": true)")
 }
 
 // redo returns the event that does a step again, and with WithDependents the ended steps that depend on it, directly or not.
@@ -101,7 +101,7 @@ func (a AnswerStep) redo(steps Steps, step *Step, now time.Time) []Event {
 		for _, id := range steps.find(queue[0]).dependents {
 			if user, _ := steps.Get(id); !seen[id] && user.Loop() == 0 {
 				seen[id], queue = true, append(queue, id)
-				if user.Status == Failed || user.hasSucceeded() {
+				if user.Status == Failed || user.HasSucceeded() {
 					e.Steps = append(e.Steps, id)
 				}
 			}

@@ -123,7 +123,7 @@ func (s State) findObstacle(only func(*Step) bool, closing bool) StopReason {
 	case any(steps.Running(), func(step *Step) bool { return !step.IsLooping() }), any(steps.readySteps(closing), every):
 		return StopWaitingForAgent
 	case steps.Count(Blocked) > 0 && any(steps.All(), func(step *Step) bool { return step.Status == Blocked }), // reported as blocked
-		steps.stale > 0 && s.outcome() == StopDeadlocked:
+		steps.stale > 0 && only == nil && s.outcome() == StopDeadlocked:
 		return StopWaitingForPerson
 	}
 	return s.outcome()

@@ -260,7 +260,7 @@ func (e *stepsEdit) tally(c *stepChunk, slot stepSlot, by int) {
 	if k := slot.step.Status.ordinal(); k >= 0 {
 		e.s.counts[k] += by
 	}
-	if slot.step.hasSucceeded() {
+	if slot.step.HasSucceeded() {
 		e.s.met += by
 	}
 	if slot.step.IsStale() {
@@ -362,7 +362,7 @@ func (e *stepsEdit) replace(step *Step) {
 	} else if old.When != step.When || old.Always != step.Always {
 		e.count(i, step)
 	}
-	if step.hasSucceeded() == old.hasSucceeded() && step.HasEnded() == old.HasEnded() {
+	if step.HasSucceeded() == old.HasSucceeded() && step.HasEnded() == old.HasEnded() {
 		return
 	}
 	for _, id := range e.s.slot(i).dependents {

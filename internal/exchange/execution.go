@@ -50,6 +50,7 @@ type executionStep struct {
 	// Further fields that plan_with_tools offers.
 	RequiresApproval bool           `json:"requires_approval,omitzero"`
 	Idempotent       bool           `json:"idempotent,omitzero"`
+	Always           bool           `json:"always,omitzero"`
 	Timeout          int            `json:"timeout,omitzero"` // seconds
 	Pause            string         `json:"pause,omitzero"`
 	When             string         `json:"when,omitzero"`
@@ -86,7 +87,7 @@ func executionJSON(s plan.State) ([]byte, error) {
 			DependsOn: []string{},
 			Critical:  step.Critical, Status: executionState(p.ExecutionStatus(step)), Result: toExecutionResult(step),
 			RequiresApproval: step.RequiresApproval, Idempotent: step.Idempotent, Timeout: step.Timeout, Pause: step.Pause, When: step.When,
-			ForEach: listAsJSON(step.ForEach)}
+			Always: step.Always, ForEach: listAsJSON(step.ForEach)}
 		for _, dep := range step.DependsOn {
 			to.DependsOn = append(to.DependsOn, dep.String())
 		}
@@ -322,7 +323,7 @@ func (step *executionStep) source(at string, id plan.StepID, names stepNames) (s
 	to := sourceStep{Step: plan.Step{ID: id,
 		Spec: plan.Spec{Title: cmp.Or(step.Description, named(step.Tool, step.Args)), Tool: step.Tool, Args: args,
 			Critical: step.Critical, RequiresApproval: step.RequiresApproval, Idempotent: step.Idempotent, Timeout: step.Timeout,
-			Pause: step.Pause, When: step.When, ForEach: listOrText(step.ForEach)},
+			Always: step.Always, Pause: step.Pause, When: step.When, ForEach: listOrText(step.ForEach)},
 		Progress: plan.Progress{Status: plan.ExecutionWords.Status(string(step.Status))},
 	}}
 	for k, name := range step.DependsOn {

@@ -31,6 +31,7 @@ type RunReply struct {
 	Unseen   []string                   `json:"unseen,omitempty"`   // steps with changes that could not be detected
 	Outputs  map[string]json.RawMessage `json:"outputs"`            // values by step
 	LeftOut  []string                   `json:"left_out,omitempty"` // steps with values too large to include
+	Selected []SelectedStep             `json:"selected,omitempty"` // the steps that the run was limited to
 	Heartbeat
 
 	ways []string // next actions for blocked steps and unavailable agents
@@ -64,9 +65,14 @@ func (s *Service) Run(ctx context.Context, c Caller, o EngineOptions) (RunReply,
 			"run the plan in a project's own workspace")
 	}
 	begun := s.opts.Now()
-	if state, err := s.State(ctx); err != nil {
+	state, err := s.State(ctx)
+	if err != nil {
 		return RunReply{}, err
-	} else if state.Plan != nil && state.Plan.Status == plan.StatusCompleted {
+	}
+	if o.Only, err = o.selectSteps(state, c); err != nil {
+		return RunReply{}, err
+	}
+	if state.Plan != nil && state.Plan.Status == plan.StatusCompleted {
 		return s.RunReply(ctx, c, state, plan.StopCompleted, 0)
 	} else if o.Agents && state.Plan != nil {
 		if _, err := s.checkAgents(state); err != nil {
@@ -86,11 +92,14 @@ func (s *Service) Run(ctx context.Context, c Caller, o EngineOptions) (RunReply,
 		return RunReply{}, err
 	}
 	ctx = context.WithoutCancel(ctx) // report finished work even after a cancellation
-	state, err := s.State(ctx)
-	if err != nil {
+	if state, err = s.State(ctx); err != nil {
 		return RunReply{}, err
 	}
-	return s.RunReply(ctx, c, state, over, s.opts.Now().Sub(begun))
+	reply, err := s.RunReply(ctx, c, state, over, s.opts.Now().Sub(begun))
+	if state.Plan != nil {
+		reply.addSelected(state.Plan, o.Only)
+	}
+	return reply, err
 }
 
 // RunReply returns the result of the run in a state.
@@ -163,6 +172,11 @@ func (r *RunReply) tellBlocked(state plan.State, c Caller) {
 		r.ways = append(r.ways, q.ID+" waits for an answer: "+plan.Quote(plan.Shorten(q.Text, messageShown))+": "+
 			c.word(Call{Kind: CallAnswer}))
 	}
+	for step := range state.Plan.Steps.Stale() {
+		again := Call{Kind: CallRecover, Step: step.ID, Choice: plan.Retry, WithDependents: true}
+		r.ways = append(r.ways, step.ID.String()+" used a value that was replaced; to do it again: "+c.word(again)+
+			"; to keep its result: "+c.word(mark(step.ID, plan.Done)))
+	}
 	if r.Reason == plan.StopAgentUnavailable {
 		r.ways = append(r.ways, "Agents ended immediately "+strconv.Itoa(plan.MaxUnavailable)+
 			" times in a row without doing anything: log in, or wait for quota, then continue: "+c.word(Call{Kind: CallResume}))
@@ -216,7 +230,7 @@ func (r RunReply) Text() string {
 	for _, n := range r.Counts {
 		total += n
 	}
-	lines := nonEmpty(fmt.Sprintf("%s: %d of %d steps are done", headline, r.Counts[string(plan.Done)], total), r.Note)
+	lines := nonEmpty(r.selectedText(), fmt.Sprintf("%s: %d of %d steps are done", headline, r.Counts[string(plan.Done)], total), r.Note)
 	for _, failure := range r.Failures {
 		lines = append(lines, failure.StepID+" failed: "+failure.Error)
 	}
@@ -258,6 +272,9 @@ func (s *Service) EndRun(ctx context.Context, c Caller) (PauseReply, error) {
 func (s *Service) stopRun(ctx context.Context, c Caller, a plan.Action, status string) (PauseReply, error) {
 	outcome, err := s.do(ctx, c, a)
 	reply := PauseReply{Status: status, Message: "The run is " + status + ": no more steps start", Heartbeat: s.heartbeat(outcome.After, c)}
+	if run := outcome.After.OpenRun(); err == nil && run != nil && run.Ending != "" {
+		reply.Message = "The run ends after its clean-up: no other steps start"
+	}
 	ids := runningSteps(outcome.After)
 	for _, id := range ids {
 		reply.Running = append(reply.Running, id.String())
