@@ -154,7 +154,7 @@ func executionLosses(p *plan.Plan) []string {
 // keptInExecution reports whether the format keeps a field of a step.
 func keptInExecution(f plan.Field[plan.Step], step *plan.Step) bool {
 	switch f.Name {
-	case "title", "tool", "args", "depends_on", "critical", "status", "result", "requires_approval", "idempotent",
+	case "title", "tool", "args", "depends_on", "critical", "status", "result", "requires_approval", "idempotent", "always",
 		"timeout", "pause", "when", "for_each":
 		return true
 	case "started_at", "completed_at":
@@ -254,7 +254,7 @@ func (e *executionPlan) unknown(s *source) error {
 	for i, step := range e.Steps {
 		at := fmt.Sprintf("/steps/%d", i)
 		look(at, "steps[].", step.Rest, "order", "description", "tool", "args", "dependsOn", "critical", "status", "result",
-			"requires_approval", "idempotent", "timeout", "pause", "when", "for_each")
+			"requires_approval", "idempotent", "always", "timeout", "pause", "when", "for_each")
 		if step.Result != nil {
 			look(at+"/result", "steps[].result.", step.Result.Rest, "value", "error", "duration", "timestamp")
 		}
