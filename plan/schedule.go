@@ -67,11 +67,9 @@ func (a Schedule) startSteps(c *stateFold) {
 	room, agentWaits := a.MaxStarts, false // an agent waits until nothing writes
 	hasAgent := func(step *Step) bool { return c.facts.Resolutions[step.ID].Agent != "" }
 	status := c.state.Plan.Status
-	for _, step := range StartableStepsWithAgents(c.state, room, hasAgent, nil) {
-		r, resolved := c.facts.Resolutions[step.ID]
-		if !resolved {
-			continue
-		}
+	isResolved := func(step *Step) bool { _, resolved := c.facts.Resolutions[step.ID]; return resolved }
+	for _, step := range StartableStepsWithAgents(c.state, room, hasAgent, isResolved) {
+		r := c.facts.Resolutions[step.ID]
 		canStart := c.state.mayRunAlongside(r)
 		agentWaits = agentWaits || r.Agent != "" && !canStart
 		for _, e := range startEvents(c.state, step, r, c.facts, room > 0 && canStart && !(agentWaits && r.WritesFiles)) {
