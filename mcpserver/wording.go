@@ -170,7 +170,9 @@ func (t Tools) carryOut(call verbs.Call) (text string, can bool) {
 	case call.Kind != verbs.CallRecover:
 	case tools:
 		more := map[plan.Choice]string{plan.Skip: `,"reason":"<why>"`}[call.Choice]
-		if call.JSON != "" {
+		if call.WithDependents {
+			more = `,"with_dependents":true`
+		} else if call.JSON != "" {
 			more = map[plan.Choice]string{plan.Retry: `,"args":`, plan.Insert: `,"steps":`}[call.Choice] + call.JSON
 		}
 		return fmt.Sprintf(`planning_recover_step {"step_id":"%s","choice":"%s"%s}`, call.Step, call.Choice, more), true

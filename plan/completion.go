@@ -56,7 +56,7 @@ func (step *Step) hasFailedCritically() bool {
 // completion decides from the steps whether a plan of that status completes, is abandoned or
 // reopens. A plan without steps stays as it is.
 func completion(status PlanStatus, steps Steps, now time.Time) []Event {
-	open := steps.FinishedCount() < steps.Len()
+	open := steps.FinishedCount() < steps.Len() || steps.stale > 0
 	switch {
 	case steps.Len() == 0 || status == StatusDraft:
 		return nil

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -91,6 +92,19 @@ func conditionName(text string, i int) (from, to, nextIndex int) {
 	}
 	end := tokenEnd(text, i)
 	return i + 1, end - 1, end
+}
+
+// readsEndOf reports whether the step's condition reads how another step ended: its status or ok. Anything but its
+// value and output counts as that, so it may find too many.
+func (s Spec) readsEndOf(id StepID) (reads bool) {
+	eachConditionName(s.When, func(from, to int) {
+		if named, ok := stepNamed(s.When[from:to]); !ok || named != id {
+			return
+		}
+		from, to, _ = conditionName(s.When, len(s.When)-len(strings.TrimLeft(s.When[to:], "\"'`] \t")))
+		reads = reads || !slices.Contains([]string{"value", "output", "json"}, s.When[from:to])
+	})
+	return reads
 }
 
 // ConditionUnmet skips a step with a false condition; its dependents may start.

@@ -206,6 +206,7 @@ func (c *stateFold) record(events ...Event) {
 			touched = append(touched, loop.Step)
 		}
 	}
+	c.add(renewals(before, c.state, c.facts.Now)...)
 	c.add(planConsequences(before, c.state, touched, c.facts)...)
 	c.add(endRun(c.state, c.facts)...)
 }

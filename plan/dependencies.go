@@ -25,13 +25,13 @@ func checkDependencies(p *Plan, step *Step, to StepStatus) error {
 	return conflict(fmt.Sprintf("%s waits for %s", step.ID, IDs(waiting)), fix)
 }
 
-// UnmetDependencies lists the dependencies of a step that are not met: see Step.satisfies.
+// UnmetDependencies lists the dependencies of a step that are not met.
 func (s Steps) UnmetDependencies(id StepID) []StepID {
 	slot := s.find(id)
 	if slot.unmet == 0 {
 		return nil
 	}
-	return slices.DeleteFunc(slices.Clone(slot.step.DependsOn), s.isMet)
+	return slices.DeleteFunc(slices.Clone(slot.step.DependsOn), func(dep StepID) bool { return s.isMet(slot.step, dep) })
 }
 
 // Dependents lists the steps that depend on a step.
@@ -40,13 +40,13 @@ func (s Steps) Dependents(id StepID) []StepID { return slices.Clone(s.find(id).d
 // IsReady reports whether the step is pending with all dependencies met.
 func (s Steps) IsReady(id StepID) bool {
 	slot := s.find(id)
-	return slot.step != nil && slot.isReady()
+	return slot.step != nil && s.isReady(slot)
 }
 
-// isMet reports whether the dependents of the step may start.
-func (s Steps) isMet(id StepID) bool {
-	step, ok := s.Get(id)
-	return ok && step.isMet()
+// isMet reports whether a dependency of the step exists and is met.
+func (s Steps) isMet(step *Step, dep StepID) bool {
+	other, ok := s.Get(dep)
+	return ok && step.isMetBy(other)
 }
 
 // checkNewDependencies checks that the step's dependencies may become deps.
@@ -60,7 +60,7 @@ func checkNewDependencies(p *Plan, step *Step, deps []StepID) error {
 		if other.Loop() != 0 {
 			return loopInstanceError(fmt.Sprintf("/depends_on/%d", i), other)
 		}
-		if !other.isMet() {
+		if !step.isMetBy(other) {
 			unmet = append(unmet, dep)
 		}
 	}

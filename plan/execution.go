@@ -39,6 +39,8 @@ type Execution struct {
 	Ask        *Ask          `json:"ask,omitempty"`
 	Approval   *StepApproval `json:"grant,omitempty"`
 	IsAnswered bool          `json:"answered,omitempty"` // its question before the start has been answered
+
+	IsStale bool `json:"stale,omitempty"` // done with the value of a step that was opened again
 }
 
 // execution returns the step's state in runs, the zero value if no run has touched it.
@@ -101,10 +103,17 @@ func (step *Step) IsUnknown() bool {
 	return ask != nil && ask.Kind == AskUnknown
 }
 
-// isMet reports whether the step's dependents may start: it is done, or its own condition was
-// false. Nothing else decides this.
-func (step *Step) isMet() bool {
+// HasEnded reports whether the step is finished or has failed.
+func (step *Step) HasEnded() bool { return step.Status.IsFinished() || step.Status == Failed }
+
+// HasSucceeded reports whether the step is done, or its own condition was false.
+func (step *Step) HasSucceeded() bool {
 	return step.Status == Done || step.Status == Skipped && step.execution().ConditionFalse
+}
+
+// isMetBy reports whether the step need not wait for one of its dependencies. Nothing else decides this.
+func (step *Step) isMetBy(dep *Step) bool {
+	return dep.HasSucceeded() || dep.HasEnded() && (step.Always || step.readsEndOf(dep.ID))
 }
 
 // StartDigest identifies the contents of an attempt: the tool with its definition if another server provides

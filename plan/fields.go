@@ -201,6 +201,8 @@ func specRows() []Field[Step] {
 		{Name: "requires_approval", Label: "approval", Flag: "requires-approval", Words: "approval", Kind: FlagField,
 			Help: "a person must approve it before it runs", Binding: BindsFewer, Breach: "no longer asks for approval",
 			Split: SplitInherited},
+		{Name: "always", Kind: FlagField, Help: "it runs at the end of a run, whatever happened, to clean up",
+			Binding: BindsAny, Breach: "runs at another time", Split: SplitInherited},
 		{Name: "timeout", Kind: SecondsField, Max: maxSeconds, Help: "the `TIME` it may run, such as 90s or 5m"},
 		{Name: "retry", Kind: JSONField, Help: "when to try it again, as `JSON`: {\"attempts\":3,\"wait\":\"5s\",\"on\":[75,\"timeout\"]}"},
 		{Name: "cwd", Label: "directory", Flag: "cwd", Words: "directory", Kind: PathField, Max: MaxPath,

@@ -47,6 +47,10 @@ func (m *machine) find(step *plan.Step, r *plan.Resolution) {
 	r.Args = step.Args
 	r.IsDestructive, r.IsRepeatable = step.Risk == plan.HighRisk, step.Idempotent
 	r.ConditionFalse, r.WritesFiles = step.When == "false", r.IsDestructive
+	for _, id := range step.ReferencedSteps() { // a condition that reads an end
+		source, _ := m.state.Plan.Steps.Get(id)
+		r.ConditionFalse = source.Status != plan.Failed
+	}
 	if step.Tool == "" && (step.ForEach == "" || step.Loop() != 0) && len(step.Title)%2 == 0 {
 		r.Agent, r.IsRepeatable, r.WritesFiles = "claude", true, true
 	}
@@ -74,6 +78,10 @@ func drawTool(t *rapid.T, highest plan.StepID, i int) plan.NewStep {
 		step.Risk = plan.HighRisk
 	}
 	step.When = rapid.SampledFrom([]string{"", "", "", "true", "false"}).Draw(t, "when")
+	if highest > 0 && rapid.IntRange(0, 4).Draw(t, "rollback") == 0 {
+		step.When = fmt.Sprintf(`steps.%s.status == "failed"`, plan.StepID(rapid.IntRange(1, int(highest)).Draw(t, "of")))
+	}
+	step.Always = rapid.IntRange(0, 4).Draw(t, "always") == 0
 	step.ForEach = rapid.SampledFrom([]string{"", "", "", `[]`, `["a","b","c"]`}).Draw(t, "for each")
 	if rapid.IntRange(0, 7).Draw(t, "pause") == 0 {
 		step.Pause = "which?"
@@ -112,9 +120,13 @@ func (m *machine) started(t *rapid.T, s plan.State, by string, e plan.StepStarte
 	step, ok := s.Plan.Steps.Get(e.Step)
 	attempt := plan.Attempt{Plan: s.Plan.Root(), Step: e.Step, Attempt: e.Attempt}
 	switch {
-	case !ok || !s.Plan.Steps.IsReady(e.Step):
+	case !ok || !s.Plan.Steps.IsReady(e.Step) && !step.Always:
 		t.Fatalf("%s was started and is not ready", e.Step)
-	case s.PhaseNow().IsRestricted() || !s.HasActiveRun() || len(s.OpenSignals(plan.Blocker)) > 0 || s.Plan.Status != plan.StatusActive:
+	case step.Always && m.couldGoOn(s):
+		t.Fatalf("%s was started before the others ended:\n%s", e.Step, describe(s.Plan.Steps))
+	case s.Plan.Status != plan.StatusActive && !step.Always && !m.cleansUp(s, step), s.Run.Ending != "" && !step.Always:
+		t.Fatalf("%s was started in a plan that %s, run %+v", e.Step, s.Plan.Status, s.Run)
+	case s.PhaseNow().IsRestricted() || !s.HasActiveRun() || len(s.OpenSignals(plan.Blocker)) > 0:
 		t.Fatalf("%s was started in phase %s, run %+v, plan %s", e.Step, s.PhaseNow(), s.Run, s.Plan.Status)
 	case m.ended[attempt] > 0 || m.running[attempt] != "" || m.zombies[attempt] != "":
 		t.Fatalf("attempt %+v was started twice", attempt)
@@ -134,6 +146,22 @@ func (m *machine) started(t *rapid.T, s plan.State, by string, e plan.StepStarte
 		m.agents[e.Step] = e.Attempt
 	}
 	m.running[attempt] = by
+}
+
+// couldGoOn reports, naively, whether a step that does not run at the end runs or could be started.
+func (m *machine) couldGoOn(s plan.State) bool {
+	return slices.ContainsFunc(s.Plan.Steps.List(), func(step *plan.Step) bool {
+		isFree := s.Plan.Status == plan.StatusActive && s.Run.Ending == ""
+		return !step.Always && (step.IsRunning() || s.Plan.Steps.IsReady(step.ID) && (isFree || s.Run.Ending == "" && m.cleansUp(s, step)))
+	})
+}
+
+// cleansUp reports, naively, whether a step reads the end of one that failed.
+func (m *machine) cleansUp(s plan.State, step *plan.Step) bool {
+	return slices.ContainsFunc(step.ReferencedSteps(), func(id plan.StepID) bool {
+		source, _ := s.Plan.Steps.Get(id)
+		return source.Status == plan.Failed
+	})
 }
 
 // agreed reports, naively, whether a person approved the start, and uses up the approval.
@@ -206,6 +234,7 @@ func (m *machine) actions() map[string]func(*rapid.T) {
 			choices := []plan.Choice{plan.Approve, plan.Approve, plan.Deny, plan.Reply, plan.Retry, plan.Skip, plan.Happened}
 			choice := rapid.SampledFrom(choices).Draw(t, "choice")
 			a := plan.AnswerStep{Step: anyStep(t), Choice: choice, Text: "so"}
+			a.WithDependents = choice == plan.Retry && rapid.Bool().Draw(t, "dependents")
 			if choice == plan.Approve && rapid.Bool().Draw(t, "edited") {
 				a.Args = json.RawMessage(`{"command":"ls"}`)
 			}
@@ -235,6 +264,11 @@ func (m *machine) actions() map[string]func(*rapid.T) {
 			if former := m.state.FormerPlans(); len(former) > 0 && rapid.IntRange(0, 5).Draw(t, "really") == 0 {
 				who := rapid.SampledFrom([]plan.Actor{ann, person}).Draw(t, "who")
 				m.attempt(t, who, plan.Restore{PlanID: rapid.SampledFrom(former).Draw(t, "plan").ID})
+			}
+		},
+		"end": func(t *rapid.T) {
+			if rapid.IntRange(0, 3).Draw(t, "really") == 0 {
+				m.attempt(t, person, plan.EndRun{})
 			}
 		},
 		"clock": func(t *rapid.T) { m.now = m.now.Add(8 * time.Hour) },
@@ -407,6 +441,9 @@ func (m *machine) check(t *rapid.T) {
 	}
 	if over := plan.FindStopReason(m.state); over == "" && m.state.HasActiveRun() {
 		m.goesOn(t)
+	} else if always := naive(p.Steps.List()).first(func(s *plan.Step) bool { return s.Always && !hasEnded(s) }); always != nil &&
+		(over == plan.StopFailed || over == plan.StopDeadlocked || over == plan.StopCompleted) {
+		t.Fatalf("the run is over (%s) without %s:\n%s", over, always.ID, describe(p.Steps))
 	}
 }
 

@@ -36,13 +36,14 @@ func (a MarkStep) decide(s State, f Facts) ([]Event, error) {
 	if choice := a.recoveryChoice(step); choice != "" {
 		return AnswerStep{Step: a.Step, Choice: choice, Text: a.Note}.decide(s, f)
 	}
-	err = cmp.Or(checkDependencies(s.Plan, step, a.Status), checkBlockers(s, step, a, f), s.checkLock(step, a), roomForNote(step, a.Note),
+	err = cmp.Or(checkDependencies(s.Plan, step, a.Status), s.checkDue(step, a.Status), checkBlockers(s, step, a, f), s.checkLock(step, a),
+		roomForNote(step, a.Note),
 		checkEvidence(s, step, a, f)) // last: whoever is refused for it may have the command run
 	if err != nil {
 		return nil, err
 	}
 	takesOver := a.Status == InProgress && step.ClaimedBy != f.Actor.Name
-	if step.Status == a.Status && a.Note == "" && !takesOver {
+	if step.Status == a.Status && a.Note == "" && !takesOver && !step.IsStale() {
 		return nil, nil
 	}
 	marked := StepMarked{Step: a.Step, Status: a.Status, Note: a.Note, By: f.Actor.Name, At: f.Now}
@@ -57,7 +58,7 @@ func (a MarkStep) decide(s State, f Facts) ([]Event, error) {
 func checkReserved(step *Step, a MarkStep, f Facts) error {
 	name, x := step.ID.String(), step.execution()
 	switch {
-	case x.IsExpanded && (step.IsLooping() || a.Status != Skipped && a.Status != Cancelled):
+	case x.IsExpanded && (step.IsLooping() || a.Status != Skipped && a.Status != Cancelled) && !(x.IsStale && a.Status == Done):
 		return conflict(name+" is a loop and ends with its instances, "+IDs(x.Instances), "mark those")
 	case step.IsRunning() && step.ClaimedBy != f.Actor.Name:
 		return isRunError(step)
@@ -164,7 +165,7 @@ func (step *Step) become(e StepMarked) {
 	} else {
 		step.stop(e)
 	}
-	if step.Execution != nil && step.Status != e.Status {
+	if step.Execution != nil && (step.Status != e.Status || step.IsStale()) {
 		step.execute(func(x *Execution) { x.resetAttempt(e.Status) })
 	}
 	step.Status = e.Status
@@ -173,7 +174,7 @@ func (step *Step) become(e StepMarked) {
 // resetAttempt clears the questions and grants of an attempt that a mark has ended or begun.
 func (x *Execution) resetAttempt(status StepStatus) {
 	x.Ask, x.IsStarted, x.ConditionFalse, x.ConditionTrue = nil, false, false, x.ConditionTrue && status != Pending
-	x.Agent, x.WritesFiles, x.Report = "", false, nil
+	x.Agent, x.WritesFiles, x.Report, x.IsStale = "", false, nil, false
 	if status != Pending {
 		x.Approval, x.IsAnswered = nil, false
 	}

@@ -252,7 +252,7 @@ func checkStatus(t *rapid.T, p *plan.Plan) {
 	want := true
 	switch p.Status {
 	case plan.StatusActive:
-		want = n == 0 || finished < n
+		want = n == 0 || finished < n || naive(p.Steps.List()).count((*plan.Step).IsStale) > 0
 	case plan.StatusCompleted:
 		want = finished == n && done > 0
 	case plan.StatusAbandoned:
@@ -365,7 +365,7 @@ func drawAction(t *rapid.T, w *workspace) plan.Action {
 		return plan.EndRun{}
 	case "answer step":
 		choice := rapid.SampledFrom([]plan.Choice{plan.Approve, plan.Deny, plan.Retry, plan.Skip, plan.Abort}).Draw(t, "choice")
-		return plan.AnswerStep{Step: step(), Choice: choice}
+		return plan.AnswerStep{Step: step(), Choice: choice, WithDependents: choice == plan.Retry && rapid.Bool().Draw(t, "dependents")}
 	case "replan":
 		return plan.Replan{Changes: "another way"}
 	case "set up":
@@ -489,6 +489,10 @@ func drawSteps(t *rapid.T, size, highest int) []plan.NewStep {
 	for i := range steps {
 		steps[i].Title = fmt.Sprint("step ", i)
 		steps[i].Critical = rapid.IntRange(0, 4).Draw(t, "critical") == 0
+		steps[i].Always = rapid.IntRange(0, 6).Draw(t, "always") == 0
+		if highest+i > 0 && rapid.IntRange(0, 4).Draw(t, "conditional") == 0 {
+			steps[i].When = drawCondition(t, plan.StepID(rapid.IntRange(1, highest+i).Draw(t, "reads")))
+		}
 		if size > 5 && i%7 > 0 { // few arrows in a long plan, or it is one big circle
 			continue
 		}
@@ -508,6 +512,11 @@ func drawSteps(t *rapid.T, size, highest int) []plan.NewStep {
 	return steps
 }
 
+// drawCondition draws a condition that reads the end or the value of a step.
+func drawCondition(t *rapid.T, id plan.StepID) string {
+	return fmt.Sprintf(rapid.SampledFrom([]string{`steps.%s.ok`, `steps.%s.status == "failed"`, `steps.%s.value > 1`}).Draw(t, "condition"), id)
+}
+
 func drawPatch(t *rapid.T, step func() plan.StepID) plan.Patch {
 	var p plan.Patch
 	if rapid.Bool().Draw(t, "patch title") {
@@ -517,6 +526,14 @@ func drawPatch(t *rapid.T, step func() plan.StepID) plan.Patch {
 	if rapid.Bool().Draw(t, "patch critical") {
 		critical := rapid.Bool().Draw(t, "critical")
 		p.Critical = &critical
+	}
+	if rapid.IntRange(0, 5).Draw(t, "patch always") == 0 {
+		always := rapid.Bool().Draw(t, "always")
+		p.Always = &always
+	}
+	if rapid.IntRange(0, 3).Draw(t, "patch condition") == 0 {
+		condition := drawCondition(t, max(1, step()))
+		p.When = &condition
 	}
 	if rapid.IntRange(0, 3).Draw(t, "patch deps") > 0 {
 		deps := make([]plan.StepID, rapid.IntRange(0, 3).Draw(t, "deps"))

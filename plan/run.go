@@ -3,6 +3,7 @@ package plan
 import (
 	"cmp"
 	"fmt"
+	"iter"
 	"time"
 )
 
@@ -18,6 +19,7 @@ type Run struct {
 	NeverAsks      bool       `json:"free,omitempty"`   // no step asks a person before it runs
 	Reason         StopReason `json:"reason,omitempty"` // why it is paused or has ended
 	Note           string     `json:"note,omitempty"`   // the reason in words
+	Ending         StopReason `json:"ending,omitempty"` // it ends for this reason after the steps that run at its end
 	EndedAt        time.Time  `json:"ended,omitzero"`
 
 	Starts      map[string]int `json:"starts,omitempty"`      // of agents, by name
@@ -58,7 +60,10 @@ func (s State) HasActiveRun() bool { run := s.OpenRun(); return run != nil && !r
 
 // FindStopReason returns the reason a run of the current plan has nothing to start and nothing to wait
 // for, "" if it continues: an engine is running a step, or could start one.
-func FindStopReason(s State) StopReason {
+func FindStopReason(s State) StopReason { return FindStopReasonFor(s, nil) }
+
+// FindStopReasonFor is FindStopReason for an engine that carries out only some steps; nil: all.
+func FindStopReasonFor(s State, only func(*Step) bool) StopReason {
 	p, run := s.Plan, s.Run
 	switch {
 	case p == nil || p.IsCleared() || p.Status == StatusDraft:
@@ -68,35 +73,60 @@ func FindStopReason(s State) StopReason {
 	case p.Status == StatusAbandoned, run != nil && !run.EndedAt.IsZero() && run.Reason == StopCancelled && run.Plan == p.Root():
 		return StopCancelled
 	}
-	if s.runningStep() != 0 {
-		return ""
+	for step := range p.Steps.Running() {
+		if step.IsRunning() && (only == nil || only(step)) {
+			return ""
+		}
 	}
 	switch {
 	case run != nil && run.Plan == p.Root() && run.IsPaused && (run.Reason == StopPaused || run.Reason == StopAgentUnavailable):
 		return run.Reason
-	case p.Status == StatusReplanning, p.Status == StatusFailed:
-		return StopFailed
-	case s.PhaseNow().IsRestricted(), len(s.OpenSignals(Blocker)) > 0:
+	case s.isHalted() && (s.outcome() == StopDeadlocked || HasCleanup(s)):
 		return StopWaitingForPerson
+	case !s.isClosing():
+		return s.findObstacle(only, false)
 	}
-	if len(StartableSteps(s, 1)) > 0 {
-		return ""
+	return s.findObstacle(only, true)
+}
+
+// isHalted reports whether no step may start before a person decides or clears a blocker.
+func (s State) isHalted() bool { return s.PhaseNow().IsRestricted() || len(s.OpenSignals(Blocker)) > 0 }
+
+// outcome returns the reason of a run's end once no step can go on.
+func (s State) outcome() StopReason {
+	switch run := s.OpenRun(); {
+	case run != nil && run.Ending != "":
+		return run.Ending
+	case s.Plan.Status == StatusActive:
+		return StopDeadlocked
 	}
-	for range p.Steps.WithQuestion() {
-		return StopWaitingForPerson
-	}
-	for step := range p.Steps.Running() {
-		if !step.IsLooping() {
-			return StopWaitingForAgent
+	return StopFailed
+}
+
+// findObstacle returns "" if one of the steps that may start can, else what they wait for; with nothing to wait for, outcome.
+func (s State) findObstacle(only func(*Step) bool, closing bool) StopReason {
+	steps := s.Plan.Steps
+	may := func(step *Step) bool { return s.mayStart(step, closing) && (only == nil || only(step)) }
+	any := func(list iter.Seq[*Step], match func(*Step) bool) bool {
+		for step := range list {
+			if may(step) && match(step) {
+				return true
+			}
 		}
+		return false
 	}
-	for range p.Steps.Ready() {
+	switch every := func(*Step) bool { return true }; {
+	case len(s.startable(closing, 1, nil, only)) > 0:
+		return ""
+	case any(steps.WithQuestion(), every):
+		return StopWaitingForPerson
+	case any(steps.Running(), func(step *Step) bool { return !step.IsLooping() }), any(steps.readySteps(closing), every):
 		return StopWaitingForAgent
-	}
-	if p.Steps.Count(Blocked) > 0 { // an agent or a person has reported the obstacle
+	case steps.Count(Blocked) > 0 && any(steps.All(), func(step *Step) bool { return step.Status == Blocked }), // reported as blocked
+		steps.stale > 0 && only == nil && s.outcome() == StopDeadlocked:
 		return StopWaitingForPerson
 	}
-	return StopDeadlocked
+	return s.outcome()
 }
 
 // BeginRun asks to begin a run of the current plan, or to resume a paused one.
@@ -109,7 +139,7 @@ func (BeginRun) decide(s State, f Facts) ([]Event, error) {
 	}
 	run := s.OpenRun()
 	switch {
-	case p.Status != StatusActive:
+	case p.Status != StatusActive && (run == nil || !HasCleanup(s)):
 		return nil, conflict("the plan "+p.Status.Predicate()+", so it is not run", remedy(p))
 	case p.Steps.Len() == 0:
 		return nil, conflict("the plan has no steps to run", "add some first")
@@ -185,14 +215,15 @@ func (a PauseRun) decide(s State, f Facts) ([]Event, error) {
 		At: f.Now}}, nil
 }
 
-// EndRun asks to give up the run: nothing more is started, and running steps are stopped.
+// EndRun asks to give up the run: running steps are stopped, and only steps that run at its end still start. Asked for again, the run
+// ends without them.
 type EndRun struct{}
 
 func (EndRun) decide(s State, f Facts) ([]Event, error) {
 	if s.OpenRun() == nil {
 		return nil, conflict("no run is open", "there is nothing to end")
 	}
-	return append(s.stopAll(f), RunEnded{Reason: StopCancelled, At: f.Now}), nil
+	return append(s.stopAll(f), s.end(f)), nil
 }
 
 // RunPaused stops engines from starting steps.
@@ -228,11 +259,13 @@ func endRun(s State, f Facts) []Event {
 	if s.OpenRun() == nil || s.Plan.IsCleared() {
 		return []Event{RunEnded{Reason: StopCancelled, At: f.Now}}
 	}
-	reasons := map[PlanStatus]StopReason{StatusCompleted: StopCompleted, StatusFailed: StopFailed, StatusAbandoned: StopCancelled}
-	if reason, hasEnded := reasons[s.Plan.Status]; hasEnded {
-		return []Event{RunEnded{Reason: reason, At: f.Now}}
+	reason := map[PlanStatus]StopReason{StatusCompleted: StopCompleted, StatusFailed: StopFailed,
+		StatusAbandoned: StopCancelled}[s.Plan.Status]
+	reason = cmp.Or(reason, s.Run.Ending)
+	if reason == "" || HasCleanup(s) && FindStopReason(s) != s.outcome() {
+		return nil
 	}
-	return nil
+	return []Event{RunEnded{Reason: reason, At: f.Now}}
 }
 
 // checkNotRunning refuses to take the plan away from a step that an engine is running, unless a person

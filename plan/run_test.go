@@ -55,7 +55,7 @@ func (w *workspace) resolve(a plan.Schedule) plan.Schedule {
 		}
 		return r.Agent != ""
 	}
-	for _, step := range plan.StartableStepsWithAgents(a.ApplyResults(w.state, facts), a.MaxStarts, assigns) {
+	for _, step := range plan.StartableStepsWithAgents(a.ApplyResults(w.state, facts), a.MaxStarts, assigns, nil) {
 		r := plan.Resolution{Digest: plan.StartDigest(step, step.Args, ""), LoopDigest: "list"}
 		if w.found != nil {
 			w.found(step, &r)

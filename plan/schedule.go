@@ -15,17 +15,22 @@ const MaxCandidates = 64
 // StartableSteps lists the steps that an engine may start or otherwise handle now, in order: the ready
 // ones with a tool, a condition, a loop or a question, unless one is open. room is the number of
 // steps that can be started.
-func StartableSteps(s State, room int) []*Step { return StartableStepsWithAgents(s, room, nil) }
+func StartableSteps(s State, room int) []*Step { return StartableStepsWithAgents(s, room, nil, nil) }
 
 // StartableStepsWithAgents also lists the first step for agents that may accepts, for an engine that
-// starts agents.
-func StartableStepsWithAgents(s State, room int, may func(*Step) bool) []*Step {
-	if s.Plan == nil || s.Plan.Status != StatusActive || s.PhaseNow().IsRestricted() || len(s.OpenSignals(Blocker)) > 0 {
+// starts agents. It lists only steps that only accepts; nil: all.
+func StartableStepsWithAgents(s State, room int, may, only func(*Step) bool) []*Step {
+	if s.Plan == nil || s.isHalted() ||
+		!slices.Contains([]PlanStatus{StatusActive, StatusReplanning, StatusFailed}, s.Plan.Status) {
 		return nil
 	}
+	return s.startable(s.isClosing(), room, may, only)
+}
+
+func (s State) startable(closing bool, room int, may, only func(*Step) bool) []*Step {
 	var list []*Step
-	for step := range s.Plan.Steps.Ready() {
-		if step.OpenQuestion() != nil || s.LockHolder(step) != 0 {
+	for step := range s.Plan.Steps.readySteps(closing) {
+		if step.OpenQuestion() != nil || !s.mayStart(step, closing) || s.LockHolder(step) != 0 || only != nil && !only(step) {
 			continue
 		}
 		if !step.NeedsEngine() {
@@ -61,11 +66,10 @@ func (a Schedule) startSteps(c *stateFold) {
 	}
 	room, agentWaits := a.MaxStarts, false // an agent waits until nothing writes
 	hasAgent := func(step *Step) bool { return c.facts.Resolutions[step.ID].Agent != "" }
-	for _, step := range StartableStepsWithAgents(c.state, room, hasAgent) {
-		r, resolved := c.facts.Resolutions[step.ID]
-		if !resolved {
-			continue
-		}
+	status := c.state.Plan.Status
+	isResolved := func(step *Step) bool { _, resolved := c.facts.Resolutions[step.ID]; return resolved }
+	for _, step := range StartableStepsWithAgents(c.state, room, hasAgent, isResolved) {
+		r := c.facts.Resolutions[step.ID]
 		canStart := c.state.mayRunAlongside(r)
 		agentWaits = agentWaits || r.Agent != "" && !canStart
 		canStart = canStart && !(agentWaits && r.WritesFiles) && c.state.LockHolder(step) == 0 // another start may have taken it
@@ -75,7 +79,7 @@ func (a Schedule) startSteps(c *stateFold) {
 			}
 			c.record(e)
 		}
-		if c.state.Plan.Status != StatusActive {
+		if c.state.Plan.Status != status || c.state.OpenRun() == nil {
 			return
 		}
 	}

@@ -28,6 +28,7 @@ type Spec struct {
 	Critical           bool            `json:"critical,omitempty"`
 	Idempotent         bool            `json:"idempotent,omitempty"`
 	RequiresApproval   bool            `json:"requires_approval,omitempty"`
+	Always             bool            `json:"always,omitempty"`  // runs at the end of a run, whatever happened
 	Timeout            int             `json:"timeout,omitempty"` // seconds
 	Retry              json.RawMessage `json:"retry,omitempty"`   // see ParseRetry
 	Cwd                string          `json:"cwd,omitempty"`     // directory of its commands; "": the workspace
@@ -197,6 +198,7 @@ type Patch struct {
 	Args               *json.RawMessage `json:"args,omitempty"`
 	Idempotent         *bool            `json:"idempotent,omitempty"`
 	RequiresApproval   *bool            `json:"requires_approval,omitempty"`
+	Always             *bool            `json:"always,omitempty"`
 	Timeout            *int             `json:"timeout,omitempty"`
 	Pause              *string          `json:"pause,omitempty"`
 	When               *string          `json:"when,omitempty"`
@@ -257,6 +259,9 @@ func (a UpdateStep) decideOn(p *Plan, f Facts) ([]StepUpdated, error) {
 	}
 	if a.Patch.IsZero() {
 		return nil, nil
+	}
+	if err := a.checkOrder(p.Steps, step); err != nil {
+		return nil, err
 	}
 	if x := step.execution(); x.IsExpanded || x.Loop != 0 || x.IsStarted {
 		return nil, conflict(step.ID.String()+" is part of a loop or being run, and can no longer be edited",

@@ -155,7 +155,7 @@ func TestPatchCoversEveryField(t *testing.T) {
 		Title: "t", Details: "d", Type: plan.Bugfix, DependsOn: []plan.StepID{1}, ContextHints: []string{"h"},
 		RelevantFilePaths: []string{"p"}, Creates: []string{"c"}, AcceptanceCriteria: []string{"a"}, SuggestedAgent: "s",
 		Risk: plan.HighRisk, Tools: []string{"x"}, Tool: "tool", Args: json.RawMessage(`{"a":1}`), Critical: true, Idempotent: true,
-		RequiresApproval: true, Timeout: 5, Pause: "p?", When: "w", ForEach: "f", Verify: "v",
+		RequiresApproval: true, Always: true, Timeout: 5, Pause: "p?", When: "w", ForEach: "f", Verify: "v",
 		Retry: json.RawMessage(`{"attempts":2}`), Cwd: "c", Lock: "l", OutputFile: "o",
 	}
 	spec := reflect.TypeFor[plan.Spec]()

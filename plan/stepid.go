@@ -105,6 +105,11 @@ func mint(have Steps, newSteps []NewStep, field string, l Limits) ([]*Step, erro
 			if other, old := have.Get(dep); old && other.Loop() != 0 {
 				return nil, loopInstanceError(fmt.Sprintf("%s/%d/depends_on/%d", field, i, k), other)
 			}
+			if other, old := have.Get(dep); old || added[dep] != nil {
+				if err := step.checkOrder(fmt.Sprintf("%s/%d/depends_on/%d", field, i, k), cmp.Or(added[dep], other)); err != nil {
+					return nil, err
+				}
+			}
 			if !known(dep) {
 				return nil, Refuse(NotFound, fmt.Sprintf("%s/%d/depends_on/%d", field, i, k), "step "+dep.String()+" does not exist",
 					"name a step of the plan, or one added here by the id it gets")

@@ -41,6 +41,8 @@ type AnswerStep struct {
 	Args   json.RawMessage // with Approve and Retry: replace the step's own; empty keeps those
 	Text   string          // the reply, or the reason
 	Steps  []NewStep       // with Insert
+
+	WithDependents bool // with Retry: ended steps that depend on it are done again, too
 }
 
 func (a AnswerStep) clean(c *cleaner) Action {
@@ -53,6 +55,8 @@ func (a AnswerStep) clean(c *cleaner) Action {
 		c.refuse("args", "does not go with "+string(a.Choice), "leave it out, or choose approve or retry")
 	case (a.Choice == Insert) != (len(a.Steps) > 0):
 		c.refuse("steps", "goes with insert, and with nothing else", "give the steps to insert, and choose insert")
+	case a.WithDependents && a.Choice != Retry:
+		c.refuse("with_dependents", "goes with retry, and with nothing else", "leave it out, or choose retry")
 	case a.Choice == Reply && a.Text == "":
 		c.refuse("text", "is blank", "give an answer")
 	}
@@ -89,7 +93,7 @@ func (a AnswerStep) decide(s State, f Facts) ([]Event, error) {
 	case Insert:
 		return a.insert(p, step, answered, f)
 	case Abort:
-		return append(s.stopAll(f), answered, RunEnded{Reason: StopCancelled, At: f.Now}), nil
+		return append(s.stopAll(f), answered, s.end(f)), nil
 	case Stop:
 		return a.stop(step, f), nil
 	}
@@ -129,6 +133,8 @@ func (a AnswerStep) checkChoice(s State, step *Step, f Facts) error {
 			return err
 		}
 		return roomForNote(step, a.Text)
+	case step.Status == Done && a.Choice == Retry, step.Status == Pending && a.WithDependents:
+		return a.checkRedo(s, step)
 	case step.Status == Done:
 		return conflict(name+" is done", "mark it pending to do it again")
 	case a.Choice == Insert && (step.Status == Failed || kind == AskUnknown):
@@ -197,7 +203,7 @@ func (a AnswerStep) retry(p *Plan, step *Step, answered StepAnswered, f Facts) (
 		}
 		events = append(events, StepUpdated{Step: step.ID, Patch: Patch{Args: &a.Args}, At: f.Now})
 	}
-	events = append(events, answered)
+	events = append(append(events, answered), a.redo(p.Steps, step, answered.At)...)
 	if step.execution().IsExpanded {
 		for _, id := range step.execution().Instances {
 			if instance, ok := p.Steps.Get(id); ok && instance.Status == Failed {

@@ -16,9 +16,14 @@ type Steps struct {
 	n       int
 	highest StepID
 	counts  [stepStatuses]int
-	met     int // steps that their dependents need not wait for
-	ready   int
-	index   []int32 // id → position; nil while every id is at position id-1
+	met     int // steps that have succeeded
+	ready   int // without those that run at the end
+
+	ordinaryOpen int // steps that have not ended, without those that run at the end
+	closingOpen  int // steps that run at the end and have not ended
+	closingReady int // of these, pending and without unmet dependencies
+	stale        int
+	index        []int32 // id → position; nil while every id is at position id-1
 }
 
 // chunkSize is the number of steps copied together when one of them changes. 64 keeps both the copy
@@ -31,6 +36,7 @@ type stepChunk struct {
 	ready   int
 	running int
 	asking  int
+	closing int // steps that run at the end
 }
 
 type stepSlot struct {
@@ -40,6 +46,11 @@ type stepSlot struct {
 }
 
 func (s stepSlot) isReady() bool { return s.step.Status == Pending && s.unmet == 0 }
+
+// isReady reports whether the step is ready; one that runs at the end also waits for the end of all others.
+func (s Steps) isReady(slot stepSlot) bool {
+	return slot.isReady() && (!slot.step.Always || s.ordinaryOpen == 0)
+}
 
 // NewSteps returns the collection of steps in the given order. Dependencies on missing steps count
 // as unmet.
@@ -67,7 +78,12 @@ func (s Steps) Count(status StepStatus) int {
 func (s Steps) FinishedCount() int { return s.Count(Done) + s.Count(Skipped) + s.Count(Cancelled) }
 
 // ReadyCount returns the number of ready steps.
-func (s Steps) ReadyCount() int { return s.ready }
+func (s Steps) ReadyCount() int {
+	if s.ordinaryOpen == 0 {
+		return s.closingReady
+	}
+	return s.ready
+}
 
 // At returns the step at a position, counted from 0.
 func (s Steps) At(i int) *Step { return s.slot(i).step }
@@ -151,7 +167,7 @@ func (s Steps) Running() iter.Seq[*Step] {
 
 // Ready yields the ready steps, in order.
 func (s Steps) Ready() iter.Seq[*Step] {
-	return s.each(func(c *stepChunk) int { return c.ready }, stepSlot.isReady)
+	return s.each(func(c *stepChunk) int { return c.ready }, s.isReady)
 }
 
 // WithQuestion yields the steps with an open question, in order.
@@ -244,9 +260,13 @@ func (e *stepsEdit) tally(c *stepChunk, slot stepSlot, by int) {
 	if k := slot.step.Status.ordinal(); k >= 0 {
 		e.s.counts[k] += by
 	}
-	if slot.step.isMet() {
+	if slot.step.HasSucceeded() {
 		e.s.met += by
 	}
+	if slot.step.IsStale() {
+		e.s.stale += by
+	}
+	e.tallyEnd(c, slot, by)
 	if slot.step.Status == InProgress {
 		c.running += by
 	}
@@ -255,7 +275,20 @@ func (e *stepsEdit) tally(c *stepChunk, slot stepSlot, by int) {
 	}
 	if slot.isReady() {
 		c.ready += by
-		e.s.ready += by
+	}
+}
+
+func (e *stepsEdit) tallyEnd(c *stepChunk, slot stepSlot, by int) {
+	ready, open := &e.s.ready, &e.s.ordinaryOpen
+	if slot.step.Always {
+		c.closing += by
+		ready, open = &e.s.closingReady, &e.s.closingOpen
+	}
+	if !slot.step.HasEnded() {
+		*open += by
+	}
+	if slot.isReady() {
+		*ready += by
 	}
 }
 
@@ -326,17 +359,23 @@ func (e *stepsEdit) replace(step *Step) {
 	e.change(i, func(slot *stepSlot) { slot.step = step })
 	if !slices.Equal(old.DependsOn, step.DependsOn) {
 		e.relink(old, step)
+	} else if old.When != step.When || old.Always != step.Always {
+		e.count(i, step)
 	}
-	if step.isMet() == old.isMet() {
+	if step.HasSucceeded() == old.HasSucceeded() && step.HasEnded() == old.HasEnded() {
 		return
 	}
-	by := int32(1)
-	if step.isMet() {
-		by = -1
-	}
 	for _, id := range e.s.slot(i).dependents {
-		if k := e.s.Position(id); k >= 0 {
-			e.change(k, func(slot *stepSlot) { slot.unmet += by })
+		k := e.s.Position(id)
+		if k < 0 {
+			continue
+		}
+		waiting := e.s.slot(k).step
+		switch was, is := waiting.isMetBy(old), waiting.isMetBy(step); {
+		case was && !is:
+			e.change(k, func(slot *stepSlot) { slot.unmet++ })
+		case is && !was:
+			e.change(k, func(slot *stepSlot) { slot.unmet-- })
 		}
 	}
 }
@@ -360,7 +399,7 @@ func (e *stepsEdit) relink(old, step *Step) {
 func (e *stepsEdit) count(i int, step *Step) {
 	unmet := int32(0)
 	for _, dep := range step.DependsOn {
-		if !e.s.isMet(dep) {
+		if !e.s.isMet(step, dep) {
 			unmet++
 		}
 	}

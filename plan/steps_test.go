@@ -27,15 +27,21 @@ func (n naive) get(id plan.StepID) *plan.Step {
 func (n naive) waitingOn(step *plan.Step) []plan.StepID {
 	var waiting []plan.StepID
 	for _, dep := range step.DependsOn {
-		if other := n.get(dep); other == nil || other.Status != plan.Done {
+		other := n.get(dep)
+		anyEnd := step.Always || strings.Contains(step.When, dep.String()+".ok") || strings.Contains(step.When, dep.String()+".status")
+		if other == nil || other.Status != plan.Done && !(other.Execution != nil && other.Execution.ConditionFalse) &&
+			!(anyEnd && hasEnded(other)) {
 			waiting = append(waiting, dep)
 		}
 	}
 	return waiting
 }
 
+func hasEnded(step *plan.Step) bool { return step.Status.IsFinished() || step.Status == plan.Failed }
+
 func (n naive) ready(step *plan.Step) bool {
-	return step.Status == plan.Pending && len(n.waitingOn(step)) == 0
+	isEarly := step.Always && n.count(func(other *plan.Step) bool { return !other.Always && !hasEnded(other) }) > 0
+	return step.Status == plan.Pending && len(n.waitingOn(step)) == 0 && !isEarly
 }
 
 func (n naive) dependents(id plan.StepID) []plan.StepID {

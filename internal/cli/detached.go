@@ -73,6 +73,12 @@ func (a *app) detachEngine(ctx context.Context, o verbs.EngineOptions) error {
 	if o.For > 0 {
 		args = append(args, "--for", o.For.String())
 	}
+	if o.From != 0 {
+		args = append(args, "--from", o.From.String())
+	}
+	for _, step := range o.Only {
+		args = append(args, step.String())
+	}
 	return a.startDetached(environment, args...)
 }
 

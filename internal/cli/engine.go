@@ -69,7 +69,8 @@ func (e stepEngine) Run(ctx context.Context, o verbs.EngineOptions) (plan.StopRe
 		}
 	}
 	return engine.New(ws.session, box.Tools(), ws.presence, options).Run(ctx, engine.RunOptions{
-		Parallel: o.Parallel, Wait: o.Wait, Drain: o.Drain, Begin: o.Begin, Listener: o.Listener, OnWait: o.OnWait, Starts: o.Starts, For: o.For})
+		Parallel: o.Parallel, Wait: o.Wait, Drain: o.Drain, Begin: o.Begin, Listener: o.Listener, OnWait: o.OnWait, Starts: o.Starts,
+		For: o.For, Only: o.Only})
 }
 
 // installed reports whether a program of that name is on the PATH.

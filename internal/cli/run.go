@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -18,7 +19,19 @@ import (
 func newRunCommand(a *app) *cobra.Command {
 	var o verbs.EngineOptions
 	var dry, detach, detached bool
-	cmd := newCommand("run", "", noArguments, func(cmd *cobra.Command, args []string) error {
+	from := ""
+	cmd := newCommand("run", "[STEP...]", nil, func(cmd *cobra.Command, steps []string) error {
+		err := error(nil)
+		if from != "" {
+			o.From, err = plan.ParseStepID(from)
+		}
+		for _, step := range steps {
+			id, wrong := plan.ParseStepID(step)
+			o.Only, err = append(o.Only, id), cmp.Or(err, wrong)
+		}
+		if err != nil {
+			return err
+		}
 		if dry {
 			return a.dryRun(cmd.Context())
 		}
@@ -29,13 +42,16 @@ func newRunCommand(a *app) *cobra.Command {
 		case o.Parallel < 0 || o.Parallel > maxParallel:
 			return usageError{fmt.Errorf("--parallel is %d; give a number from 1 to %d", o.Parallel, maxParallel)}
 		case detach:
-			return runVerb(a, (*verbs.Service).DetachRun, constant(o))(cmd, args)
+			return runVerb(a, (*verbs.Service).DetachRun, constant(o))(cmd, steps)
 		case detached:
 			return a.runDetached(cmd.Context(), o)
 		}
 		return a.runPlan(cmd.Context(), o)
 	})
+	cmd.ValidArgsFunction = a.completeSteps
 	flags := cmd.Flags()
+	flags.StringVar(&from, "from", "", "run this `STEP` and all after it, and no others")
+	complete(cmd, "from", a.completeSteps)
 	flags.IntVar(&o.Parallel, "parallel", 0, "run `N` steps at a time (default: as configured, 4)")
 	flags.IntVar(&o.Starts, "starts", 0, "start agents at most `N` times")
 	flags.DurationVar(&o.For, "for", 0, "start no more steps after this `time`, such as 2h")
@@ -86,7 +102,7 @@ func (a *app) runPlan(ctx context.Context, o verbs.EngineOptions) error {
 	if err != nil {
 		return err
 	}
-	if err := a.printRun(reply); err != nil && !errors.Is(err, syscall.EPIPE) || reply.Reason == plan.StopCompleted {
+	if err := a.printRun(reply); err != nil && !errors.Is(err, syscall.EPIPE) || reply.IsComplete() {
 		return err
 	}
 	return exitStatus(exitNotOver)

@@ -213,12 +213,14 @@ func newStepSkipCommand(a *app) *cobra.Command {
 
 func newStepRetryCommand(a *app) *cobra.Command {
 	var args, reason string
+	dependents := false
 	cmd := onStep(a, "step retry", "STEP", func(id plan.StepID) runner {
 		return runVerb(a, (*verbs.Service).AnswerStep, func(*cobra.Command, []string) (verbs.StepAnswer, error) {
 			given, err := argumentsOf(args)
-			return verbs.StepAnswer{Step: id, Choice: plan.Retry, Text: reason, Args: given}, err
+			return verbs.StepAnswer{Step: id, Choice: plan.Retry, Text: reason, Args: given, WithDependents: dependents}, err
 		})
 	})
+	cmd.Flags().BoolVar(&dependents, "with-dependents", false, "also do again the ended steps that depend on it")
 	cmd.Flags().StringVar(&args, "args", "", "other arguments, as `JSON`")
 	cmd.Flags().StringVar(&reason, "reason", "", "the reason, as `TEXT`")
 	return cmd

@@ -261,6 +261,40 @@ func TestCommandsSettleDeadEngines(t *testing.T) {
 	}
 }
 
+// TestEngineKilledInCleanUp: after a kill, the next run does the clean-up, also of a plan that needs a replan and of a run that
+// was given up.
+func TestEngineKilledInCleanUp(t *testing.T) {
+	for name, reason := range map[string]string{"exit 1": "failed", "echo $$ > started; exec sleep 1000": "cancelled"} {
+		t.Run(reason, func(t *testing.T) {
+			p := newRunPlace(t)
+			pipe := p.pipe("started")
+			last := `echo x >> effects; [ $(wc -l < effects) = 2 ] && exit 0; echo $$ > started; exec sleep 1000`
+			p.setUp(command(name, `,"critical":true`), command(last, `,"always":true,"idempotent":true`))
+			cmd := p.engine()
+			pid := p.heard(pipe)
+			kill(t, cmd)
+			if reason == "cancelled" { // it was killed in S001
+				if got := p.result(); got.Reason != "waiting_for_person" || len(p.lines("effects")) > 0 {
+					t.Fatalf("%+v, effects %q", got, p.lines("effects"))
+				}
+				if got := p.run("step", "settle", "S001", "--choice", "abort"); got.code != 0 {
+					t.Fatal(got)
+				}
+				cmd = p.engine()
+				pid = p.heard(pipe)
+				kill(t, cmd)
+			}
+			if got := p.result(); got.Reason != reason || got.Counts["done"] != 1 {
+				t.Errorf("%+v", got)
+			}
+			if runs(pid) || len(p.lines("effects")) != 2 {
+				t.Errorf("its command runs: %v; effects %q", runs(pid), p.lines("effects"))
+			}
+			p.sound()
+		})
+	}
+}
+
 // TestEngineKilledBeforeItsRecord: if the effect has happened, or the value is kept, but its record is not written, the step's outcome is
 // unknown, and nothing happens twice.
 func TestEngineKilledBeforeItsRecord(t *testing.T) {

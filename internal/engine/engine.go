@@ -83,6 +83,7 @@ type RunOptions struct {
 
 	Starts int           // most agent starts by this engine; 0: unlimited
 	For    time.Duration // time after which no new steps start; 0: unlimited
+	Only   []plan.StepID // steps to carry out, with the instances of loops; nil: all
 }
 
 // Listener receives the events of a run, from one goroutine, which waits for it.
@@ -102,8 +103,11 @@ func (e *Engine) Run(ctx context.Context, o RunOptions) (plan.StopReason, error)
 	r := &run{
 		Engine: e, RunOptions: o, actor: plan.NewActor(plan.ChannelEngine, name), records: context.WithoutCancel(ctx),
 		running: map[plan.StepID]runningAttempt{}, retryAt: map[plan.Attempt]time.Time{},
-		locks:  map[string]stepLock{},
-		values: map[string]json.RawMessage{}, files: map[plan.StepID]fileList{},
+		locks: map[string]stepLock{}, values: map[string]json.RawMessage{}, files: map[plan.StepID]fileList{},
+		selected: map[plan.StepID]bool{},
+	}
+	for _, id := range o.Only {
+		r.selected[id] = true
 	}
 	if o.For > 0 {
 		r.deadline = time.Now().Add(o.For)

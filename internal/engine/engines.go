@@ -93,8 +93,11 @@ func (r *run) leave(ctx context.Context, over plan.StopReason) error {
 	}
 	pause := plan.PauseRun{Reason: over}
 	if over == plan.StopPaused {
-		if pause.Note = r.exhausted; r.isLate() {
+		switch pause.Note = r.exhausted; {
+		case r.isLate():
 			pause.Note = "--for " + r.For.String() + " is over"
+		case len(r.Only) > 0:
+			pause.Note = "only some steps were to run"
 		}
 	}
 	outcome, err := r.session.Do(r.records, r.actor, pause, func(state plan.State, _ *plan.Facts) error {

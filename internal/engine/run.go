@@ -33,6 +33,8 @@ type run struct {
 	notified   plan.Revision // last revision the listener got
 	faults     int           // consecutive faults of the store
 
+	selected map[plan.StepID]bool // the steps of Only
+
 	agentStarts int
 	exhausted   string    // why no more agents are started; "" while they may be
 	deadline    time.Time // no new steps start after this; zero: unlimited
@@ -200,7 +202,7 @@ func (r *run) freeSlots() int { return r.Parallel - len(r.running) }
 func (r *run) candidates(s plan.State) []*plan.Step {
 	now := time.Now()
 	agentCanStart := func(step *plan.Step) bool { return r.agentFor(s, step) != "" && !r.awaitsRetry(s, step, now) }
-	return slices.DeleteFunc(plan.StartableStepsWithAgents(s, r.room(), agentCanStart), func(step *plan.Step) bool {
+	return slices.DeleteFunc(plan.StartableStepsWithAgents(s, r.room(), agentCanStart, r.selects()), func(step *plan.Step) bool {
 		_, ours := r.running[step.ID]
 		return ours || r.awaitsRetry(s, step, now) || r.awaitsLock(step, now)
 	})
@@ -305,10 +307,10 @@ func (r *run) isOver(ctx context.Context) (plan.StopReason, bool) {
 	if len(r.running) > 0 || len(r.unrecorded) > 0 {
 		return "", false
 	}
-	why, draining := plan.FindStopReason(r.state), r.isDraining(ctx)
+	why, draining := r.findStopReason(), r.isDraining(ctx)
 	agentCanStart := func() bool { // now, or after the wait for a retry
 		assigns := func(step *plan.Step) bool { return r.agentFor(r.state, step) != "" }
-		return len(plan.StartableStepsWithAgents(r.state, 1, assigns)) > 0
+		return len(plan.StartableStepsWithAgents(r.state, 1, assigns, r.selects())) > 0
 	}
 	switch why {
 	case plan.StopWaitingForAgent, plan.StopWaitingForPerson:
@@ -326,6 +328,33 @@ func (r *run) isOver(ctx context.Context) (plan.StopReason, bool) {
 		return plan.StopCancelled, r.state.OpenRun() == nil
 	}
 	return why, true
+}
+
+// selects returns a function that reports whether this engine carries out a step, nil if it carries out all.
+func (r *run) selects() func(*plan.Step) bool {
+	if len(r.Only) == 0 {
+		return nil
+	}
+	return func(step *plan.Step) bool {
+		return r.selected[step.ID] || r.selected[step.Loop()]
+	}
+}
+
+// findStopReason returns the reason this engine's steps cannot go on; paused if all that were selected have ended well.
+func (r *run) findStopReason() plan.StopReason {
+	why := plan.FindStopReasonFor(r.state, r.selects())
+	if why != plan.StopDeadlocked || len(r.Only) == 0 {
+		return why
+	}
+	why = plan.StopPaused
+	for _, id := range r.Only {
+		if step, ok := r.state.Plan.Steps.Get(id); ok && step.Status == plan.Failed {
+			return plan.StopFailed
+		} else if ok && !step.HasEnded() {
+			why = plan.StopDeadlocked
+		}
+	}
+	return why
 }
 
 // giveUp waits for the running steps, tries once more to record their results, and names those that could not be recorded.

@@ -50,6 +50,7 @@ type executionStep struct {
 	// Further fields that plan_with_tools offers.
 	RequiresApproval bool           `json:"requires_approval,omitzero"`
 	Idempotent       bool           `json:"idempotent,omitzero"`
+	Always           bool           `json:"always,omitzero"`
 	Timeout          int            `json:"timeout,omitzero"` // seconds
 	Pause            string         `json:"pause,omitzero"`
 	When             string         `json:"when,omitzero"`
@@ -90,7 +91,7 @@ func executionJSON(s plan.State) ([]byte, error) {
 			DependsOn: []string{},
 			Critical:  step.Critical, Status: executionState(p.ExecutionStatus(step)), Result: toExecutionResult(step),
 			RequiresApproval: step.RequiresApproval, Idempotent: step.Idempotent, Timeout: step.Timeout, Pause: step.Pause, When: step.When,
-			ForEach: listAsJSON(step.ForEach), Retry: jsontext.Value(step.Retry), Cwd: step.Cwd, Lock: step.Lock,
+			Always: step.Always, ForEach: listAsJSON(step.ForEach), Retry: jsontext.Value(step.Retry), Cwd: step.Cwd, Lock: step.Lock,
 			OutputFile: step.OutputFile}
 		for _, dep := range step.DependsOn {
 			to.DependsOn = append(to.DependsOn, dep.String())
@@ -158,7 +159,7 @@ func executionLosses(p *plan.Plan) []string {
 // keptInExecution reports whether the format keeps a field of a step.
 func keptInExecution(f plan.Field[plan.Step], step *plan.Step) bool {
 	switch f.Name {
-	case "title", "tool", "args", "depends_on", "critical", "status", "result", "requires_approval", "idempotent",
+	case "title", "tool", "args", "depends_on", "critical", "status", "result", "requires_approval", "idempotent", "always",
 		"timeout", "pause", "when", "for_each", "retry", "cwd", "lock", "output_file":
 		return true
 	case "started_at", "completed_at":
@@ -258,7 +259,7 @@ func (e *executionPlan) unknown(s *source) error {
 	for i, step := range e.Steps {
 		at := fmt.Sprintf("/steps/%d", i)
 		look(at, "steps[].", step.Rest, "order", "description", "tool", "args", "dependsOn", "critical", "status", "result",
-			"requires_approval", "idempotent", "timeout", "pause", "when", "for_each", "retry", "cwd", "lock", "output_file")
+			"requires_approval", "idempotent", "always", "timeout", "pause", "when", "for_each", "retry", "cwd", "lock", "output_file")
 		if step.Result != nil {
 			look(at+"/result", "steps[].result.", step.Result.Rest, "value", "error", "duration", "timestamp")
 		}
@@ -327,7 +328,7 @@ func (step *executionStep) source(at string, id plan.StepID, names stepNames) (s
 	to := sourceStep{Step: plan.Step{ID: id,
 		Spec: plan.Spec{Title: cmp.Or(step.Description, named(step.Tool, step.Args)), Tool: step.Tool, Args: args,
 			Critical: step.Critical, RequiresApproval: step.RequiresApproval, Idempotent: step.Idempotent, Timeout: step.Timeout,
-			Pause: step.Pause, When: step.When, ForEach: listOrText(step.ForEach), Retry: []byte(step.Retry), Cwd: step.Cwd,
+			Always: step.Always, Pause: step.Pause, When: step.When, ForEach: listOrText(step.ForEach), Retry: []byte(step.Retry), Cwd: step.Cwd,
 			Lock: step.Lock, OutputFile: step.OutputFile},
 		Progress: plan.Progress{Status: plan.ExecutionWords.Status(string(step.Status))},
 	}}

@@ -21,6 +21,8 @@ func runPhrase(e plan.Event) string {
 		return "the run paused: " + plan.StepStatus(e.Reason).Spaced() + quotedNote(e.Note)
 	case plan.RunResumed:
 		return "the run resumed"
+	case plan.RunEnding:
+		return "the run ends after its clean-up: " + plan.StepStatus(e.Reason).Spaced()
 	case plan.RunEnded:
 		return "the run ended: " + plan.StepStatus(e.Reason).Spaced()
 	case plan.StepStarted:
@@ -64,12 +66,26 @@ func runPhrase(e plan.Event) string {
 		return e.Step.String() + " asks a person" + quotedNote(e.Ask.Text)
 	case plan.StepAnswered:
 		return e.Step.String() + ": " + answerWords()[e.Choice] + quotedNote(e.Text)
+	case plan.StepsRenewed:
+		return renewedPhrase(e)
 	case plan.ContextAdded:
 		return "context added" + quotedNote(strings.Join(slices.Concat(e.Constraints, e.Findings), "; "))
 	case plan.PlanReplanned:
 		return fmt.Sprintf("replanned as version %d", e.Version) + quotedNote(e.Changes)
 	}
 	return ""
+}
+
+// renewedPhrase describes what becomes of steps that ended before others were opened again.
+func renewedPhrase(e plan.StepsRenewed) string {
+	var parts []string
+	if len(e.Steps) > 0 {
+		parts = append(parts, plan.IDs(e.Steps)+" will run again")
+	}
+	if len(e.Stale) > 0 {
+		parts = append(parts, plan.IDs(e.Stale)+" used a value that is being replaced")
+	}
+	return strings.Join(parts, "; ")
 }
 
 // finishedPhrase describes the end of an attempt, with the agent that worked on it.

@@ -18,7 +18,7 @@ func (workspace *Workspace) step(state plan.State, p *plan.Plan, step *plan.Step
 		Tool: step.Tool, Args: verbs.Pretty(step.Args),
 		ToolSays: workspace.Service.ToolDescription(state, p, step), Critical: step.Critical,
 		Idempotent: step.Idempotent, RequiresApproval: step.RequiresApproval, Timeout: step.Timeout, Pause: step.Pause,
-		When: step.When, ForEach: step.ForEach, Unseen: approval.UnseenNote(step.ID),
+		Always: step.Always, When: step.When, ForEach: step.ForEach, Unseen: approval.UnseenNote(step.ID),
 		Status: step.Status, Notes: step.Notes, Output: step.Output, Error: step.Error, AffectedFiles: step.AffectedFiles,
 		Attempts: step.Attempts, ClaimedBy: verbs.Carrier(step), ExecutedBy: step.ExecutedBy,
 		StartedAt: step.StartedAt, CompletedAt: step.CompletedAt, Agent: step.ActiveAgent(), Of: int(step.Loop()),

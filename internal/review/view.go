@@ -98,6 +98,7 @@ type Step struct {
 	Critical         bool          `json:"critical,omitempty"`
 	Idempotent       bool          `json:"idempotent,omitempty"`
 	RequiresApproval bool          `json:"requires_approval,omitempty"`
+	Always           bool          `json:"always,omitempty"`  // it runs at the end of a run
 	Timeout          int           `json:"timeout,omitempty"` // seconds
 	Pause            string        `json:"pause,omitempty"`
 	When             string        `json:"when,omitempty"`

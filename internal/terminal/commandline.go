@@ -129,6 +129,9 @@ func settings(object string) string {
 func recovery(call verbs.Call) string {
 	switch step := call.Step.String(); call.Choice {
 	case plan.Retry:
+		if call.WithDependents {
+			return "planloop step retry " + step + " --with-dependents"
+		}
 		return strings.TrimSuffix("planloop step retry "+step+" --args "+safetext.QuoteWord(call.JSON), " --args ''")
 	case plan.Skip:
 		return "planloop step skip " + step + " --reason WHY"

@@ -20,6 +20,8 @@ type StepAnswer struct {
 	Text   string          // the reply or the reason
 	Digest string          // of the content shown; "" if a person looks at the current state
 	Steps  []NewTask       // with insert
+
+	WithDependents bool // with retry: ended steps that depend on it are done again, too
 }
 
 // StepAnswerReply reports the step after the answer.
@@ -42,6 +44,8 @@ type RecoverStep struct {
 	Args   *json.RawMessage `json:"args,omitempty" jsonschema:"type=object,description=other arguments to retry with"`
 	Reason *string          `json:"reason,omitempty" hint:"why"`
 	Steps  []NewTask        `json:"steps,omitempty" jsonschema:"description=to insert"`
+
+	WithDependents bool `json:"with_dependents,omitempty" jsonschema:"-"` // with retry
 }
 
 // Recovery is a way to settle a failed or unknown step.
@@ -56,7 +60,7 @@ func (Recovery) Values() []string {
 // RecoverStep settles a failed or unknown step.
 func (s *Service) RecoverStep(ctx context.Context, c Caller, in RecoverStep) (StepAnswerReply, error) {
 	return s.AnswerStep(ctx, c, StepAnswer{Step: in.StepID, Choice: plan.Choice(in.Choice), Steps: in.Steps, Args: given(in.Args),
-		Text: given(in.Reason)})
+		Text: given(in.Reason), WithDependents: in.WithDependents})
 }
 
 // AnswerStep records an answer to a step's question, or settles a failed or unknown step. The face sets the way a
@@ -136,7 +140,8 @@ func (s *Service) answerStep(ctx context.Context, c Caller, in StepAnswer, inser
 	}
 	referencesIn(state, inserted).refuseFutureIDsOf(&faults, "/steps", inserted)
 	steps, tasks := newStepsOf(state, inserted)
-	action := plan.AnswerStep{Step: in.Step, Digest: in.Digest, Choice: in.Choice, Args: in.Args, Text: in.Text, Steps: steps}
+	action := plan.AnswerStep{Step: in.Step, Digest: in.Digest, Choice: in.Choice, Args: in.Args, Text: in.Text, Steps: steps,
+		WithDependents: in.WithDependents}
 	batch := plan.Batch{Word: plan.ActionWord(action), Parts: []plan.Part{{Action: action}}}
 	var report gates.Report
 	if len(tasks) > 0 && state.Plan != nil {
@@ -155,6 +160,11 @@ func (s *Service) answerStep(ctx context.Context, c Caller, in StepAnswer, inser
 	before, _ := outcome.Before.Plan.Steps.Get(in.Step)
 	reply := StepAnswerReply{StepID: in.Step.String(), Status: string(step.Status),
 		Message: answerText(in, before, outcome.After.Plan, step), Heartbeat: s.heartbeat(outcome.After, c), before: outcome.Before}
+	for _, e := range outcome.Events {
+		if renewed, is := e.(plan.StepsRenewed); is && len(renewed.Steps) > 0 {
+			reply.Message += "; again, too: " + plan.IDs(renewed.Steps)
+		}
+	}
 	if len(held) > 0 {
 		reply.Message = strings.Join(held, "\n")
 	}

@@ -157,6 +157,8 @@ type Call struct {
 	JSON   string
 	For    time.Duration
 	Page   int // 0: the first
+
+	WithDependents bool // with plan.Retry
 }
 
 // TaskStatus returns Status in the words of planloop's JSON contract.

@@ -29,7 +29,7 @@ func (s *Service) DetachRun(ctx context.Context, c Caller, o EngineOptions) (Exe
 // detach opens the run, and starts a detached engine unless an engine takes part.
 func (s *Service) detach(ctx context.Context, c Caller, o EngineOptions) (err error) {
 	for range 3 { // an engine may leave, and pause the run, at the same time
-		if _, err = s.do(ctx, c, plan.BeginRun{}); err != nil || s.opts.Engines.Lives() {
+		if _, err = s.do(ctx, c, plan.BeginRun{}); err != nil || s.opts.Engines.Lives() && o.From == 0 && len(o.Only) == 0 {
 			return err
 		}
 		if err = s.opts.Detach(ctx, o); err == nil || !strings.Contains(err.Error(), errNotOpen.Error()) {

@@ -305,13 +305,13 @@ func needsCaller(state plan.State) bool {
 	for range state.Plan.Steps.WithQuestion() {
 		return true
 	}
-	return len(readyForAgents(state.Plan)) > 0
+	return len(readyForAgents(state)) > 0
 }
 
 // readyForAgents lists the ready steps for agents.
-func readyForAgents(p *plan.Plan) []*plan.Step {
+func readyForAgents(state plan.State) []*plan.Step {
 	var ready []*plan.Step
-	for step := range p.Steps.Ready() {
+	for step := range plan.ReadySteps(state) {
 		if step.OpenQuestion() == nil && !step.NeedsEngine() {
 			ready = append(ready, step)
 		}
@@ -339,7 +339,7 @@ func (s *Service) executionReply(state plan.State, c Caller, taking *participati
 			reply.Running = append(reply.Running, idAndTitle(step)+inBrackets(taking.what[step.ID]))
 		}
 	}
-	for _, step := range readyForAgents(p) {
+	for _, step := range readyForAgents(state) {
 		reply.Ready = append(reply.Ready, idAndTitle(step))
 	}
 	for step := range p.Steps.WithQuestion() {

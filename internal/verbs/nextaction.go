@@ -287,6 +287,12 @@ func (v view) planAction() NextAction {
 	case p.Status == plan.StatusCompleted:
 		return newAction(PlanCompleted, "All tasks are complete. The agent should provide a final summary.",
 			"All steps are finished: check the outcome, then ", Call{Kind: CallSummarise}, ".")
+	case p.Status != plan.StatusActive && v.state.OpenRun() != nil && plan.HasCleanup(v.state):
+		if n, ok := v.beginReady(p); ok { // it comes before the next plan or version
+			return n
+		}
+	}
+	switch {
 	case p.Status == plan.StatusFailed && p.IsBinding() && !v.decides():
 		return newAction(Failed, noReplans, slices.Concat([]any{"The approved plan has failed: tell the user, then "}, v.anotherPlan(),
 			[]any{"."})...)
@@ -300,7 +306,17 @@ func (v view) planAction() NextAction {
 	if n, ok := v.stepAction(p); ok {
 		return n
 	}
+	for step := range p.Steps.Stale() {
+		return newAction(StepAsks, fmt.Sprintf("Step %s used a value that was replaced.", step.ID), append(append([]any{step,
+			" used a value that was replaced: "}, v.staleCalls(step)...), ".")...).withStep(step)
+	}
 	return v.nothingReady(p)
+}
+
+// staleCalls returns the calls, as parts of say, that do a step with a replaced value again, or keep its result.
+func (v view) staleCalls(step *plan.Step) []any {
+	again := Call{Kind: CallRecover, Step: step.ID, Choice: plan.Retry, WithDependents: true}
+	return []any{"do it again: ", v.leaveToUser(again), again, ", or keep its result: ", mark(step.ID, plan.Done)}
 }
 
 // anotherPlan returns the call, as a part of say, that replaces a plan that is over. Only a person may replace an approved,
@@ -385,7 +401,12 @@ func (v view) stepAction(p *plan.Plan) (NextAction, bool) {
 		return newAction(ReadyForTask, "", "Take over ", step, " (claim lapsed): ", mark(step.ID, plan.InProgress),
 			".").withStep(step), true
 	}
-	for step := range p.Steps.Ready() {
+	return v.beginReady(p)
+}
+
+// beginReady returns the next action for a step that may start, or that an engine runs.
+func (v view) beginReady(p *plan.Plan) (NextAction, bool) {
+	for step := range plan.ReadySteps(v.state) {
 		if n, ok := v.begin(step); ok {
 			return n, true
 		}

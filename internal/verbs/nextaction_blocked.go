@@ -159,7 +159,7 @@ func (v view) running(p *plan.Plan) (NextAction, bool) {
 		}
 	}
 	if runs == nil && v.engine {
-		if steps := plan.StartableStepsWithAgents(v.state, 1, v.startsAgent); len(steps) > 0 {
+		if steps := plan.StartableStepsWithAgents(v.state, 1, v.startsAgent, nil); len(steps) > 0 {
 			runs = steps[0]
 		}
 	}

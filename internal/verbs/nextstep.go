@@ -81,7 +81,7 @@ func (s *Service) handOut(state plan.State, c Caller, agent string) *plan.Step {
 	if step := cmp.Or(begunStep(p, mine), begunStep(p, left)); step != nil {
 		return step
 	}
-	ready := readyForAgents(p)
+	ready := readyForAgents(state)
 	fits := func(step *plan.Step) int {
 		switch {
 		case agent == "" || strings.EqualFold(step.SuggestedAgent, agent):
@@ -162,7 +162,7 @@ func (s *Service) noStepReason(state plan.State, c Caller) string {
 	for step := range p.Steps.WithQuestion() {
 		asking = append(asking, step.ID)
 	}
-	for step := range p.Steps.Ready() {
+	for step := range plan.ReadySteps(state) {
 		if step.NeedsEngine() && step.OpenQuestion() == nil {
 			engine = append(engine, step.ID)
 		}

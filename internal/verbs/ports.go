@@ -74,6 +74,9 @@ type EngineOptions struct {
 	Agents bool          // start agents for the steps without a tool, as configured
 	Starts int           // most agents to start; 0: unlimited
 	For    time.Duration // time after which no more steps start; 0: unlimited
+
+	Only []plan.StepID // the steps to carry out; nil: all
+	From plan.StepID   // this step and all after it that have not ended; 0: none. Service.Run adds them to Only
 }
 
 // RunListener receives the events of a run, from one goroutine, which waits for each call.

@@ -25,12 +25,13 @@ type RunReply struct {
 	Duration int64                `json:"duration"`       // milliseconds this call took
 	Note     string               `json:"note,omitempty"` // the note with the reason
 	Failures []RunFailure         `json:"failures"`
-	Blocked  []RunFailure         `json:"blocked,omitempty"` // steps reported as blocked
-	Starts   map[string]int       `json:"starts,omitempty"`  // number of agent starts, by agent name
-	Outside  map[string][]string  `json:"outside,omitempty"` // files that agents changed although their steps do not name them
-	Moved    []string             `json:"moved,omitempty"`   // steps after which the work tree was at a different commit
-	Unseen   []string             `json:"unseen,omitempty"`  // steps with changes that could not be detected
-	Outputs  map[string]RunOutput `json:"outputs"`           // values by step
+	Blocked  []RunFailure         `json:"blocked,omitempty"`  // steps reported as blocked
+	Starts   map[string]int       `json:"starts,omitempty"`   // number of agent starts, by agent name
+	Outside  map[string][]string  `json:"outside,omitempty"`  // files that agents changed although their steps do not name them
+	Moved    []string             `json:"moved,omitempty"`    // steps after which the work tree was at a different commit
+	Unseen   []string             `json:"unseen,omitempty"`   // steps with changes that could not be detected
+	Outputs  map[string]RunOutput `json:"outputs"`            // values by step
+	Selected []SelectedStep       `json:"selected,omitempty"` // the steps that the run was limited to
 	Heartbeat
 
 	ways []string // next actions for blocked steps and unavailable agents
@@ -69,9 +70,14 @@ func (s *Service) Run(ctx context.Context, c Caller, o EngineOptions) (RunReply,
 		return RunReply{}, noEngine()
 	}
 	begun := s.opts.Now()
-	if state, err := s.State(ctx); err != nil {
+	state, err := s.State(ctx)
+	if err != nil {
 		return RunReply{}, err
-	} else if state.Plan != nil && state.Plan.Status == plan.StatusCompleted {
+	}
+	if o.Only, err = o.selectSteps(state, c); err != nil {
+		return RunReply{}, err
+	}
+	if state.Plan != nil && state.Plan.Status == plan.StatusCompleted {
 		return s.RunReply(ctx, c, state, plan.StopCompleted, 0)
 	} else if o.Agents && state.Plan != nil {
 		if _, err := s.checkAgents(state); err != nil {
@@ -92,11 +98,14 @@ func (s *Service) Run(ctx context.Context, c Caller, o EngineOptions) (RunReply,
 		return RunReply{}, err
 	}
 	ctx = context.WithoutCancel(ctx) // report finished work even after a cancellation
-	state, err := s.State(ctx)
-	if err != nil {
+	if state, err = s.State(ctx); err != nil {
 		return RunReply{}, err
 	}
-	return s.RunReply(ctx, c, state, over, s.opts.Now().Sub(begun))
+	reply, err := s.RunReply(ctx, c, state, over, s.opts.Now().Sub(begun))
+	if state.Plan != nil {
+		reply.addSelected(state.Plan, o.Only)
+	}
+	return reply, err
 }
 
 func (s *Service) beginRun(ctx context.Context, c Caller, joins bool) error {
@@ -182,6 +191,11 @@ func (r *RunReply) tellBlocked(state plan.State, c Caller) {
 		r.ways = append(r.ways, q.ID+" waits for an answer: "+plan.Quote(plan.Shorten(q.Text, messageShown))+": "+
 			c.word(Call{Kind: CallAnswer}))
 	}
+	for step := range state.Plan.Steps.Stale() {
+		again := Call{Kind: CallRecover, Step: step.ID, Choice: plan.Retry, WithDependents: true}
+		r.ways = append(r.ways, step.ID.String()+" used a value that was replaced; to do it again: "+c.word(again)+
+			"; to keep its result: "+c.word(mark(step.ID, plan.Done)))
+	}
 	if r.Reason == plan.StopAgentUnavailable {
 		r.ways = append(r.ways, "Agents ended immediately "+strconv.Itoa(plan.MaxUnavailable)+
 			" times in a row without doing anything: log in, or wait for quota, then continue: "+c.word(Call{Kind: CallResume}))
@@ -235,7 +249,7 @@ func (r RunReply) Text() string {
 	for _, n := range r.Counts {
 		total += n
 	}
-	lines := nonEmpty(fmt.Sprintf("%s: %d of %d steps are done", headline, r.Counts[string(plan.Done)], total), r.Note)
+	lines := nonEmpty(r.selectedText(), fmt.Sprintf("%s: %d of %d steps are done", headline, r.Counts[string(plan.Done)], total), r.Note)
 	for _, failure := range r.Failures {
 		lines = append(lines, failure.StepID+" failed: "+failure.Error)
 	}
@@ -284,6 +298,9 @@ func (s *Service) stopRun(ctx context.Context, c Caller, a plan.Action, status s
 	outcome, err := s.do(ctx, c, a)
 	reply := PauseReply{Status: status, Message: "The run is " + status + ": no more steps start",
 		Heartbeat: s.heartbeat(outcome.After, c), before: outcome.Before}
+	if run := outcome.After.OpenRun(); err == nil && run != nil && run.Ending != "" {
+		reply.Message = "The run ends after its clean-up: no other steps start"
+	}
 	ids := runningSteps(outcome.After)
 	for _, id := range ids {
 		reply.Running = append(reply.Running, id.String())

@@ -26,6 +26,8 @@ type RunView struct {
 	Note   string          `json:"note,omitempty"`
 	Counts RunCounts       `json:"counts"`
 
+	Ending plan.StopReason `json:"ending,omitempty"` // it ends for this reason after its clean-up
+
 	Broken bool `json:"-"` // no engine takes part, and none left in the regular way
 }
 
@@ -49,6 +51,9 @@ func runState(state plan.State) RunState {
 	}
 	if run := state.Run; run != nil && run.Plan == p.Root() && p.FinalSummary == "" {
 		r.Run = &RunView{ID: run.ID, Paused: run.IsPaused && run.EndedAt.IsZero(), Reason: run.Reason, Note: run.Note, Counts: countRun(p)}
+		if run.EndedAt.IsZero() {
+			r.Run.Ending = run.Ending
+		}
 	}
 	for step := range p.Steps.WithQuestion() {
 		ask := step.OpenQuestion()
@@ -81,6 +86,8 @@ func (r RunView) Text() string {
 		text += " is paused (" + why + ")"
 	case why != "":
 		text += " is over (" + why + ")"
+	case r.Ending != "":
+		text += " ends (" + strings.ReplaceAll(string(r.Ending), "_", " ") + ") after its clean-up"
 	case r.Broken:
 		text += " was interrupted, and continues once the plan is run again"
 	default:
@@ -169,6 +176,9 @@ func RunResults(step *plan.Step) []LabelledText {
 	add("changed files outside its step", strings.Join(x.OutOfScopeFiles, ", "))
 	if x.CommitMoved || x.ChangesUnknown {
 		add("warning", "its agent "+history.ChangesOutside(nil, x.CommitMoved, x.ChangesUnknown))
+	}
+	if step.IsStale() {
+		add("stale", "it used a value that was replaced")
 	}
 	if x.Ask != nil {
 		add("asks", string(x.Ask.Kind))

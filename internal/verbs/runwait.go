@@ -51,7 +51,7 @@ func (s *Service) waitsFor(state plan.State, why plan.StopReason) string {
 		}
 		return "a person"
 	case plan.StopWaitingForAgent:
-		for _, step := range readyForAgents(state.Plan) {
+		for _, step := range readyForAgents(state) {
 			return "an agent: " + idAndTitle(step) + " is ready"
 		}
 		for step := range state.Plan.Steps.Running() {

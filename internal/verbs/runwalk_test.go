@@ -69,7 +69,7 @@ func (w *walker) advance(a plan.Schedule, agents bool, found func(*plan.Step, *p
 	starts := func(step *plan.Step) bool { return agents && w.engines.agents && step.IsForAgents() }
 	_, err := w.engines.session.Do(w.Context(), w.engines.begin(), a, func(state plan.State, facts *plan.Facts) error {
 		facts.Resolutions = map[plan.StepID]plan.Resolution{}
-		for _, step := range plan.StartableStepsWithAgents(a.ApplyResults(state, *facts), a.MaxStarts, starts) {
+		for _, step := range plan.StartableStepsWithAgents(a.ApplyResults(state, *facts), a.MaxStarts, starts, nil) {
 			args := step.Args
 			if grant := step.Execution; grant != nil && grant.Approval != nil && len(grant.Approval.Args) > 0 {
 				args = grant.Approval.Args

@@ -417,6 +417,7 @@ type TaskFields struct {
 
 	Idempotent       *bool   `json:"idempotent,omitempty" jsonschema:"-"`
 	RequiresApproval *bool   `json:"requires_approval,omitempty" jsonschema:"description=a person first" toolset:"execution"`
+	Always           *bool   `json:"always,omitempty" jsonschema:"description=to clean up when a run ends" toolset:"execution"`
 	Timeout          *int    `json:"timeout,omitempty" jsonschema:"description=seconds" toolset:"execution"`
 	Pause            *string `json:"pause,omitempty" jsonschema:"-"`
 	When             *string `json:"when,omitempty" jsonschema:"description=such as steps.S001.ok" toolset:"execution"`

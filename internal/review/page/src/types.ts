@@ -142,6 +142,7 @@ export interface Step {
   critical?: boolean;
   idempotent?: boolean;
   requires_approval?: boolean;
+  always?: boolean;
   timeout?: number;
   pause?: string;
   when?: string;
@@ -442,6 +443,7 @@ export interface Patch {
   args?: unknown;
   idempotent?: boolean;
   requires_approval?: boolean;
+  always?: boolean;
   timeout?: number;
   pause?: string;
   when?: string;

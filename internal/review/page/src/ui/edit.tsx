@@ -19,7 +19,7 @@ const fields: [name: string, of: keyof Step, label: string, kind: Kind][] = [
   ['suggested_agent', 'suggested_agent', 'For agent', 'line'], ['pause', 'pause', 'Ask a person first', 'line'],
   ['when', 'when', 'Only when', 'line'], ['for_each', 'for_each', 'For each of', 'line'], ['timeout', 'timeout', 'At most, seconds', 'number'],
   ['critical', 'critical', 'The plan must be revised if it fails', 'flag'], ['requires_approval', 'requires_approval', 'A person must approve it before it runs', 'flag'],
-  ['idempotent', 'idempotent', 'It is safe to repeat', 'flag'],
+  ['idempotent', 'idempotent', 'It is safe to repeat', 'flag'], ['always', 'always', 'It runs when a run ends, to clean up', 'flag'],
 ]
 
 // usual is how many of the fields most steps have; the rare ones are folded.

@@ -171,6 +171,7 @@ export function Facts({ step: s }: { step: Step }) {
       <Text label="For each" of={s.for_each} mono />
       <Text label="Asks first" of={s.pause} />
       {s.requires_approval && <Fact label="Approval">A person must approve it before it runs.</Fact>}
+      {s.always && <Fact label="When a run ends">It runs whatever happened, to clean up.</Fact>}
       {s.idempotent && <Fact label="Repeats">It is safe to repeat.</Fact>}
       {s.timeout ? <Fact label="At most">{span(s.timeout)}</Fact> : null}
       <Text label="For" of={s.suggested_agent} />
