@@ -1,0 +1,66 @@
+//go:build unix
+
+package e2e_test
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/planloop/planloop/internal/testenv"
+)
+
+// TestHalfWrittenStepFile: an engine that was killed while it wrote the file of a step leaves nothing either.
+func TestHalfWrittenStepFile(t *testing.T) {
+	p := newRunPlace(t)
+	started := p.pipe("started")
+	p.setUp(command(`echo x >> effects; [ $(wc -l < effects) = 2 ] || { echo $$ > started; exec sleep 1000; }`, `,"idempotent":true`))
+	first := p.engine()
+	p.heard(started)
+	kill(t, first)
+	running := filepath.Join(p.stateDir(), "running")
+	for path := range strings.Lines(files(t, running)) {
+		if path = strings.TrimSpace(path); strings.HasSuffix(path, ".json") {
+			half := strings.Replace(path, "S001-1", "S001-9", 1) + ".new"
+			testenv.Check(t, os.WriteFile(half, []byte(`{"run":`), 0o600))
+		}
+	}
+	if got := p.ends(); got.Reason != "completed" {
+		t.Errorf("%+v", got)
+	}
+	if left := files(t, running); left != "" {
+		t.Error("left behind: " + left)
+	}
+}
+
+// TestStepWithoutValue: a step refers to the value of a step that a person has settled, which has none. The next action does not repeat
+// what has just failed.
+func TestStepWithoutValue(t *testing.T) {
+	p := newRunPlace(t)
+	started := p.pipe("started")
+	p.setUp(command(`echo $$ > started; exec sleep 1000`, ""),
+		`{"title":"Use it","tool":"bash_execute","args":{"command":"true","env":{"V":"$S001"}}}`)
+	first := p.engine()
+	p.heard(started)
+	kill(t, first)
+	p.ends()
+	p.must("step", "settle", "S001", "--choice", "happened", "--reason", "it is there")
+	p.must("sync")
+	tried := map[string]bool{}
+	for range 4 {
+		var status struct {
+			Next string `json:"next_action"`
+		}
+		testenv.Check(t, json.Unmarshal([]byte(p.must("status", "--json")), &status))
+		if strings.Contains(status.Next, "step retry S002") {
+			if tried[status.Next] {
+				t.Fatalf("it has been tried, and failed: %s", status.Next)
+			}
+			tried[status.Next] = true
+			p.must("step", "retry", "S002")
+		}
+		p.ends()
+	}
+}
