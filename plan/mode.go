@@ -304,7 +304,7 @@ func (CancelMode) decide(s State, f Facts) ([]Event, error) {
 	}
 	cancelled := []Event{ModeCancelled{By: f.Actor.Name, Way: f.Actor.Way(), At: f.Now}}
 	if s.PhaseNow() == PhaseExecuting && s.OpenRun() != nil {
-		cancelled = append(s.stopAll(f), append(cancelled, RunEnded{Reason: StopCancelled, At: f.Now})...)
+		cancelled = append(s.stopAll(f), append(cancelled, s.end(f))...)
 	}
 	return cancelled, nil
 }
