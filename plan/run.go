@@ -32,17 +32,17 @@ const (
 	StopCompleted        StopReason = "completed"
 	StopCancelled        StopReason = "cancelled" // the plan is gone, or the run was given up
 	StopPaused           StopReason = "paused"
-	StopFailed           StopReason = "failed" // a critical step failed, or replans are used up
+	StopAgentUnavailable StopReason = "agent_unavailable" // started agents ended at once: a quota, a login
+	StopFailed           StopReason = "failed"            // a step failed, and nothing can start; or the plan failed
 	StopWaitingForPerson StopReason = "waiting_for_person"
 	StopWaitingForAgent  StopReason = "waiting_for_agent"
-	StopDeadlocked       StopReason = "deadlocked"        // nothing can become ready
-	StopAgentUnavailable StopReason = "agent_unavailable" // started agents ended at once: a quota, a login
+	StopDeadlocked       StopReason = "deadlocked" // nothing can become ready, though nothing failed
 )
 
 // Values lists the reasons.
 func (StopReason) Values() []string {
-	return []string{"completed", "cancelled", "paused", "failed", "waiting_for_person", "waiting_for_agent", "deadlocked",
-		"agent_unavailable"}
+	return []string{"completed", "cancelled", "paused", "agent_unavailable", "failed", "waiting_for_person", "waiting_for_agent",
+		"deadlocked"}
 }
 
 // OpenRun returns the current plan's run, paused or not; nil if none is open.
@@ -82,21 +82,33 @@ func FindStopReason(s State) StopReason {
 	if len(StartableSteps(s, 1)) > 0 {
 		return ""
 	}
-	for range p.Steps.WithQuestion() {
+	hasWork := p.hasAgentWork()
+	switch {
+	case p.Steps.Count(Failed) > 0 && !hasWork:
+		return StopFailed
+	case p.Steps.HasQuestion():
 		return StopWaitingForPerson
-	}
-	for step := range p.Steps.Running() {
-		if !step.IsLooping() {
-			return StopWaitingForAgent
-		}
-	}
-	for range p.Steps.Ready() {
+	case hasWork:
 		return StopWaitingForAgent
-	}
-	if p.Steps.Count(Blocked) > 0 { // an agent or a person has reported the obstacle
+	case p.Steps.Count(Blocked) > 0: // an agent or a person has reported the obstacle
 		return StopWaitingForPerson
 	}
 	return StopDeadlocked
+}
+
+// hasAgentWork reports whether a step is ready, or in progress without an engine.
+func (p *Plan) hasAgentWork() bool {
+	for step := range p.Steps.Running() {
+		if !step.IsRunning() && !step.IsLooping() {
+			return true
+		}
+	}
+	for step := range p.Steps.Ready() {
+		if step.OpenQuestion() == nil {
+			return true
+		}
+	}
+	return false
 }
 
 // BeginRun asks to begin a run of the current plan, or to resume a paused one.

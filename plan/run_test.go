@@ -283,6 +283,32 @@ func TestDeniedStepIsSkipped(t *testing.T) {
 	}
 }
 
+func TestFailedStepMakesTheRunFailed(t *testing.T) {
+	fails := func(w *workspace) { w.do(ann, plan.MarkStep{Step: 1, Status: plan.Failed, Note: "exit 3"}) }
+	pauses := tool("asks")
+	pauses.Pause = "Which colour?"
+	for name, c := range map[string]struct {
+		steps []plan.NewStep
+		then  func(*workspace)
+		want  plan.StopReason
+	}{
+		"nothing is left":          {[]plan.NewStep{tool("a"), tool("b", 1)}, fails, plan.StopFailed},
+		"a step of an agent":       {[]plan.NewStep{tool("a"), titled("b")}, fails, plan.StopWaitingForAgent},
+		"an agent at work":         {[]plan.NewStep{tool("a"), titled("b")}, func(w *workspace) { fails(w); w.do(ann, plan.MarkStep{Step: 2, Status: plan.InProgress}) }, plan.StopWaitingForAgent},
+		"a step for an engine":     {[]plan.NewStep{tool("a"), tool("b")}, fails, ""},
+		"a question":               {[]plan.NewStep{tool("a"), pauses}, func(w *workspace) { fails(w); w.advance(1) }, plan.StopFailed},
+		"a blocked step":           {[]plan.NewStep{tool("a"), titled("b")}, func(w *workspace) { fails(w); w.do(ann, plan.MarkStep{Step: 2, Status: plan.Blocked, Note: "no key"}) }, plan.StopFailed},
+		"a question, none failed":  {[]plan.NewStep{pauses}, func(w *workspace) { w.advance(1) }, plan.StopWaitingForPerson},
+		"a step skipped, not done": {[]plan.NewStep{tool("a"), tool("b", 1)}, func(w *workspace) { w.do(person, plan.AnswerStep{Step: 1, Choice: plan.Skip, Text: "no"}) }, plan.StopDeadlocked},
+	} {
+		w := run(t, c.steps...)
+		c.then(w)
+		if got := plan.FindStopReason(w.state); got != c.want {
+			t.Errorf("%s: %q, not %q", name, got, c.want)
+		}
+	}
+}
+
 func TestDestructiveStepsOfAnApprovedPlanDoNotAskAgain(t *testing.T) {
 	for way, want := range map[plan.Way]string{plan.WayPerson: "step_started", plan.WayClient: "step_started"} {
 		w := newWorkspace(t)

@@ -78,10 +78,10 @@ func (a *app) runPlan(ctx context.Context, o verbs.EngineOptions) error {
 	if err != nil {
 		return err
 	}
-	if err := a.printRun(reply); err != nil || reply.Reason == plan.StopCompleted {
+	if err := a.printRun(reply); err != nil {
 		return err
 	}
-	return exitStatus(exitNotOver)
+	return runStatus(reply.Reason)
 }
 
 const interruptWindow = 300 * time.Millisecond // signals within it count as one: some programs signal both a process and its group

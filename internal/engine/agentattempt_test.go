@@ -89,7 +89,7 @@ func TestAgentWithoutReportIsTriedAgainAndThenFails(t *testing.T) {
 		}}
 		p := employ(t, s)
 		p.setUp(plan.Spec{})
-		p.run(plan.StopDeadlocked)
+		p.run(plan.StopFailed)
 		step := p.step(1)
 		if len(s.seen) != plan.MaxTries || step.Status != plan.Failed || !strings.Contains(step.Error, "without a report") ||
 			step.Output != "what?" {
@@ -108,7 +108,7 @@ func TestAgentThatReportsWithAFormerKeyIsToldSo(t *testing.T) {
 		}}
 		p := employ(t, s)
 		p.setUp(plan.Spec{})
-		p.run(plan.StopDeadlocked)
+		p.run(plan.StopFailed)
 		const want = "it reported with the key of another attempt (exit code 0)"
 		if step := p.step(1); len(s.seen) != plan.MaxTries || step.Error != want {
 			t.Errorf("%d starts, %+v", len(s.seen), step)
@@ -163,7 +163,7 @@ func TestVerifyJudgesTheAgent(t *testing.T) {
 		p.do(person(), plan.AnswerStep{Step: 1, Choice: plan.Skip})
 		p.setUp(plan.Spec{Verify: "go test ./...", RequiresApproval: true})
 		p.do(person(), plan.AnswerStep{Step: 1, Choice: plan.Approve})
-		p.run(plan.StopDeadlocked)
+		p.run(plan.StopFailed)
 		if step := p.step(1); step.Status != plan.Failed || !strings.Contains(step.Error, "2 tests fail with [hidden]") {
 			t.Errorf("%+v", step)
 		}

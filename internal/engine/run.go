@@ -293,6 +293,9 @@ func (r *run) isOver(ctx context.Context) (plan.StopReason, bool) {
 			return plan.StopPaused, true
 		}
 		return why, !r.Wait || draining || !r.state.HasActiveRun()
+	case plan.StopFailed: // a person at a terminal still answers the questions of other steps
+		asks := r.state.Plan.Steps.HasQuestion() || r.state.Plan.Steps.Count(plan.Blocked) > 0
+		return why, !r.Wait || draining || !r.state.HasActiveRun() || r.state.Plan.Status != plan.StatusActive || !asks
 	case "":
 		if draining || r.state.OpenRun() != nil && !r.state.HasActiveRun() {
 			return plan.StopPaused, true
