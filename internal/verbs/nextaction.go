@@ -297,6 +297,9 @@ func (v view) planAction() NextAction {
 	case p.Status == plan.StatusReplanning:
 		return v.replanning(p)
 	}
+	if n, ok := v.endedRun(p); ok {
+		return n
+	}
 	if n, ok := v.stepAction(p); ok {
 		return n
 	}
