@@ -129,6 +129,9 @@ func (v view) stepAsks(p *plan.Plan, reason plan.StopReason) []AskView {
 		what := map[plan.AskKind]string{plan.AskApproval: "asks for a person's approval", plan.AskPause: "asks a person",
 			plan.AskUnknown: "was started, and its outcome is unknown"}[ask.Kind]
 		why := ask.Text
+		if ask.Kind == plan.AskUnknown {
+			why = cmp.Or(why, step.Error)
+		}
 		if step.Tool != "" {
 			why = strings.TrimPrefix(why+"\n"+step.Tool+" "+cmp.Or(string(ask.Args), string(step.Args)), "\n")
 		}
