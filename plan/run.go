@@ -126,14 +126,28 @@ func (BeginRun) decide(s State, f Facts) ([]Event, error) {
 	case p.Steps.Len() == 0:
 		return nil, conflict("the plan has no steps to run", "add some first")
 	case run == nil:
-		return []Event{RunBegun{ID: fmt.Sprintf("X%d", s.Revision+1), Plan: p.Root(), NeverAsks: f.Limits.NeverAsk,
-			By: f.Actor.Name, At: f.Now}}, nil
-	case !run.IsPaused:
-		return nil, nil
-	case run.PausedByPerson && f.Actor.Kind == Agent:
+		return append([]Event{RunBegun{ID: fmt.Sprintf("X%d", s.Revision+1), Plan: p.Root(), NeverAsks: f.Limits.NeverAsk,
+			By: f.Actor.Name, At: f.Now}}, liftApprovals(s, f)...), nil
+	case run.IsPaused && run.PausedByPerson && f.Actor.Kind == Agent:
 		return nil, conflict("a person paused the run", "ask the user to run `planloop run`")
 	}
-	return []Event{RunResumed{By: f.Actor.Name, At: f.Now}}, nil
+	lifts := f.Limits.NeverAsk && !run.NeverAsks
+	if !run.IsPaused && !lifts {
+		return nil, nil
+	}
+	return append([]Event{RunResumed{NeverAsks: lifts, By: f.Actor.Name, At: f.Now}}, liftApprovals(s, f)...), nil
+}
+
+// liftApprovals answers the open questions for an approval once steps ask no person, except for a tool that has changed.
+func liftApprovals(s State, f Facts) []Event {
+	var events []Event
+	for step := range s.Plan.Steps.WithQuestion() {
+		if ask := step.OpenQuestion(); f.Limits.NeverAsk && ask.Kind == AskApproval && ToolChanged(s, step, ask.Definition) == "" {
+			events = append(events, StepAnswered{Step: step.ID, Attempt: ask.Attempt, Digest: ask.Digest, Choice: Approve,
+				Text: "step_approval is never", By: f.Actor.Name, At: f.Now})
+		}
+	}
+	return events
 }
 
 // RunBegun opens a run of the current plan.
@@ -152,12 +166,16 @@ func (e RunBegun) apply(s State) State {
 
 // RunResumed resumes a paused run.
 type RunResumed struct {
-	By string    `json:"by"`
-	At time.Time `json:"at"`
+	NeverAsks bool      `json:"free,omitempty"` // from now on no step asks a person before it runs
+	By        string    `json:"by"`
+	At        time.Time `json:"at"`
 }
 
 func (e RunResumed) apply(s State) State {
-	return s.withRun(func(r *Run) { r.IsPaused, r.PausedByPerson, r.Reason, r.Note, r.Unavailable = false, false, "", "", 0 })
+	return s.withRun(func(r *Run) {
+		r.IsPaused, r.PausedByPerson, r.Reason, r.Note, r.Unavailable = false, false, "", "", 0
+		r.NeverAsks = r.NeverAsks || e.NeverAsks
+	})
 }
 
 func (s State) withRun(f func(*Run)) State {

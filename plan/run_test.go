@@ -690,6 +690,35 @@ func TestNobodyIsAskedOnlyWhereAPersonSaidSo(t *testing.T) {
 	}
 }
 
+// TestNeverAskingLiftsOpenQuestions: it was chosen after the run had asked; an agent's shell cannot choose it.
+func TestNeverAskingLiftsOpenQuestions(t *testing.T) {
+	for name, c := range map[string]struct {
+		by     plan.Actor
+		paused bool
+		want   []string
+	}{
+		"resumed":               {person, true, []string{"step_started"}},
+		"joined":                {person, false, []string{"step_started"}},
+		"from an agent's shell": {plan.NewActor(plan.ChannelAgentShell, "x"), true, nil},
+	} {
+		step := tool("a")
+		step.RequiresApproval = true
+		w := run(t, step)
+		w.wantAdvance(1, []string{"step_asked"})
+		if c.paused {
+			w.do(engine, plan.PauseRun{Reason: plan.StopWaitingForPerson})
+		}
+		w.limits.NeverAsk = true
+		w.do(c.by, plan.BeginRun{})
+		if lifted := w.step(1).OpenQuestion() == nil; lifted != (c.want != nil) {
+			t.Fatalf("%s: lifted: %v", name, lifted)
+		}
+		if c.want != nil {
+			w.wantAdvance(1, c.want)
+		}
+	}
+}
+
 // TestArgumentsTooLargeToBeShown: the question says that they are not shown.
 func TestArgumentsTooLargeToBeShown(t *testing.T) {
 	step := tool("a")
