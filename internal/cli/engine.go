@@ -48,7 +48,8 @@ func (e stepEngine) Run(ctx context.Context, o verbs.EngineOptions) (plan.StopRe
 	if gone := engine.WorkspaceGone(ws.place.Path); gone != "" {
 		return "", plan.Refuse(plan.Conflict, "", gone, "bring the folder back, or run planloop in another one")
 	}
-	options := engine.Options{Parallel: ws.config.Parallel, Logger: e.logger(), Files: box.Files, Workspace: ws.place.Path}
+	options := engine.Options{Parallel: ws.config.Parallel, Logger: e.logger(), Files: box.Files, Workspace: ws.place.Path,
+		Notice: ws.verbs.NotifyRun}
 	if !e.flags.ephemeral {
 		options.StateDir, options.Shared = ws.place.StateDir, ws.place.SharedDir()
 	}

@@ -39,6 +39,8 @@ type Options struct {
 	// files.
 	Files func(ctx context.Context, pattern string, limit int) ([]string, error)
 
+	Notice func(after plan.State, events []plan.Event) // gets the events that this engine records; may be nil
+
 	Workspace string       // directory of the workspace; "" if there is none
 	Track     string       // of the workspace
 	Agents    AgentStarter // nil: agents are not started

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/planloop/planloop/internal/session"
 	"github.com/planloop/planloop/plan"
 )
 
@@ -249,12 +250,20 @@ func (r *run) record(ctx context.Context, lost []plan.Attempt) (changed bool, er
 		return false, err
 	}
 	r.state, r.unrecorded = outcome.After, nil
+	r.notice(outcome)
 	for _, e := range outcome.Events {
 		if started, ok := e.(plan.StepStarted); ok {
 			r.start(ctx, started, jobs[started.Step])
 		}
 	}
 	return len(outcome.Events) > 0, nil
+}
+
+// notice passes on what this engine has recorded.
+func (r *run) notice(outcome session.Outcome) {
+	if r.opts.Notice != nil && len(outcome.Events) > 0 {
+		r.opts.Notice(outcome.After, outcome.Events)
+	}
 }
 
 // start carries out a step that was recorded as started.
