@@ -197,8 +197,9 @@ func TestStepsAreApprovedInTheDialogue(t *testing.T) {
 		"denied":   {"accept", map[string]any{"decision": "reject"}, plan.Limits{}, 0, []string{"1 skipped", "deadlocked"}},
 		"declined": {"decline", nil, plan.Limits{}, 0, []string{
 			"waiting_for_person", `Asks: S001 "Delete the folder" asks for a person's approval`}},
-		"nonsense":        {"accept", map[string]any{"decision": "perhaps"}, plan.Limits{}, 0, []string{"waiting_for_person"}},
-		"approval person": {"accept", approve, plan.Limits{PersonOnly: true}, 0, []string{"waiting_for_person", "asks for a person's approval"}},
+		"nonsense": {"accept", map[string]any{"decision": "perhaps"}, plan.Limits{}, 0, []string{"waiting_for_person"}},
+		"approval person": {"accept", approve, plan.Limits{PersonOnly: true}, 0, []string{"waiting_for_person",
+			"asks for a person's approval"}},
 	} {
 		for _, era := range bothEras() {
 			if name == "nonsense" && era == stateless { // that client rejects it itself

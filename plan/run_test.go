@@ -285,6 +285,9 @@ func TestDeniedStepIsSkipped(t *testing.T) {
 
 func TestFailedStepMakesTheRunFailed(t *testing.T) {
 	fails := func(w *workspace) { w.do(ann, plan.MarkStep{Step: 1, Status: plan.Failed, Note: "exit 3"}) }
+	marks := func(status plan.StepStatus) func(*workspace) {
+		return func(w *workspace) { fails(w); w.do(ann, plan.MarkStep{Step: 2, Status: status, Note: "as it is"}) }
+	}
 	pauses := tool("asks")
 	pauses.Pause = "Which colour?"
 	for name, c := range map[string]struct {
@@ -292,14 +295,16 @@ func TestFailedStepMakesTheRunFailed(t *testing.T) {
 		then  func(*workspace)
 		want  plan.StopReason
 	}{
-		"nothing is left":          {[]plan.NewStep{tool("a"), tool("b", 1)}, fails, plan.StopFailed},
-		"a step of an agent":       {[]plan.NewStep{tool("a"), titled("b")}, fails, plan.StopWaitingForAgent},
-		"an agent at work":         {[]plan.NewStep{tool("a"), titled("b")}, func(w *workspace) { fails(w); w.do(ann, plan.MarkStep{Step: 2, Status: plan.InProgress}) }, plan.StopWaitingForAgent},
-		"a step for an engine":     {[]plan.NewStep{tool("a"), tool("b")}, fails, ""},
-		"a question":               {[]plan.NewStep{tool("a"), pauses}, func(w *workspace) { fails(w); w.advance(1) }, plan.StopFailed},
-		"a blocked step":           {[]plan.NewStep{tool("a"), titled("b")}, func(w *workspace) { fails(w); w.do(ann, plan.MarkStep{Step: 2, Status: plan.Blocked, Note: "no key"}) }, plan.StopFailed},
-		"a question, none failed":  {[]plan.NewStep{pauses}, func(w *workspace) { w.advance(1) }, plan.StopWaitingForPerson},
-		"a step skipped, not done": {[]plan.NewStep{tool("a"), tool("b", 1)}, func(w *workspace) { w.do(person, plan.AnswerStep{Step: 1, Choice: plan.Skip, Text: "no"}) }, plan.StopDeadlocked},
+		"nothing is left":         {[]plan.NewStep{tool("a"), tool("b", 1)}, fails, plan.StopFailed},
+		"a step of an agent":      {[]plan.NewStep{tool("a"), titled("b")}, fails, plan.StopWaitingForAgent},
+		"an agent at work":        {[]plan.NewStep{tool("a"), titled("b")}, marks(plan.InProgress), plan.StopWaitingForAgent},
+		"a step for an engine":    {[]plan.NewStep{tool("a"), tool("b")}, fails, ""},
+		"a question":              {[]plan.NewStep{tool("a"), pauses}, func(w *workspace) { fails(w); w.advance(1) }, plan.StopFailed},
+		"a blocked step":          {[]plan.NewStep{tool("a"), titled("b")}, marks(plan.Blocked), plan.StopFailed},
+		"a question, none failed": {[]plan.NewStep{pauses}, func(w *workspace) { w.advance(1) }, plan.StopWaitingForPerson},
+		"a step skipped, not done": {[]plan.NewStep{tool("a"), tool("b", 1)}, func(w *workspace) {
+			w.do(person, plan.AnswerStep{Step: 1, Choice: plan.Skip, Text: "no"})
+		}, plan.StopDeadlocked},
 	} {
 		w := run(t, c.steps...)
 		c.then(w)

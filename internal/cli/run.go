@@ -1,11 +1,13 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 	"time"
 
@@ -19,9 +21,12 @@ import (
 
 func newRunCommand(a *app) *cobra.Command {
 	var o verbs.EngineOptions
-	dry := false
+	dry, past := false, false
 	cmd := newCommand("run", "", noArguments, func(cmd *cobra.Command, _ []string) error {
-		if dry {
+		switch {
+		case past:
+			return a.showRuns(cmd.Context())
+		case dry:
 			return a.dryRun(cmd.Context())
 		}
 		if given := cmd.Flags().Changed; given("starts") && o.Starts < 1 || given("for") && o.For <= 0 {
@@ -35,7 +40,42 @@ func newRunCommand(a *app) *cobra.Command {
 	flags.DurationVar(&o.For, "for", 0, "start no more steps after this `time`, such as 2h")
 	flags.BoolVar(&o.Wait, "wait", false, "wait for people and agents, like a run at a terminal")
 	flags.BoolVar(&dry, "dry-run", false, "print the order of the steps, and run nothing")
+	flags.BoolVar(&past, "history", false, "list the runs so far, with results and durations")
 	return cmd
+}
+
+// showRuns lists the runs of the track, the newest last.
+func (a *app) showRuns(ctx context.Context) error {
+	ws, err := a.open(ctx, nil)
+	if err != nil {
+		return err
+	}
+	runs, err := ws.verbs.RunHistory(ctx)
+	switch {
+	case err != nil:
+		return err
+	case a.flags.json:
+		return a.printJSON(struct {
+			Runs history.Runs `json:"runs"`
+		}{runs})
+	case len(runs) == 0:
+		return a.print([]byte("The plan was not run yet.\n"))
+	}
+	s := a.screen()
+	var lines []string
+	for _, run := range runs {
+		text := cmp.Or(strings.ReplaceAll(string(run.Result), "_", " "), "not over")
+		if took := history.FormatDuration(time.Duration(run.Took) * time.Millisecond); took != "" {
+			text += " after " + took
+		}
+		text += fmt.Sprintf(": %d of %d steps done", run.Done, run.Steps)
+		if run.Failed > 0 {
+			text += fmt.Sprintf(", %d failed", run.Failed)
+		}
+		label := fmt.Sprintf("%-6s %s  ", run.ID, run.Since.Local().Format("2006-01-02 15:04"))
+		lines = append(lines, s.Hang(s.Faint(label), s.Plain, safetext.EscapeLine("by "+run.By+": "+text))...)
+	}
+	return a.printLines(lines)
 }
 
 func (a *app) dryRun(ctx context.Context) error {

@@ -108,7 +108,8 @@ func (s *server) tool(raw json.RawMessage, taken map[string]bool) (toolbox.Remot
 	t.Run = func(ctx context.Context, args json.RawMessage, w toolbox.Watch) (toolbox.Outcome, error) {
 		out, err := s.run(ctx, t.Own, definition, args, w)
 		if problem := outputProblem(t, out); err == nil && problem != "" {
-			out.OK, out.Value, out.Error = false, nil, "the server "+s.name+" answered with a result that breaks its own output schema: "+problem
+			out.OK, out.Value = false, nil
+			out.Error = "the server " + s.name + " answered with a result that breaks its own output schema: " + problem
 		}
 		return out, err
 	}

@@ -166,7 +166,8 @@ func (r *run) runAgent(ctx context.Context, j job, reported <-chan struct{}) pla
 	}
 	done := r.result(ctx, j, verified, err, time.Since(begun))
 	done.IsContradictory = isContradictory
-	done.IsAgentUnavailable = seen.Report == nil && !seen.OtherNonce && seen.Unread == "" && !seen.TimedOut && seen.Took < minWorking && ctx.Err() == nil
+	done.IsAgentUnavailable = seen.Report == nil && !seen.OtherNonce && seen.Unread == "" &&
+		!seen.TimedOut && seen.Took < minWorking && ctx.Err() == nil
 	done.IsInterrupted = done.IsInterrupted && ctx.Err() != nil
 	addAgentFields(&done, seen, out.Text, j.step)
 	return acceptable(done)

@@ -163,7 +163,8 @@ func reportedStatus(word string) plan.StepStatus {
 	for _, not := range []string{"not ", "in", "un", "partial"} {
 		rest, ok := strings.CutPrefix(text, not)
 		rest = strings.TrimRight(strings.TrimPrefix(rest, "yet "), ".!")
-		if ok && (not == "partial" || plan.ReadStatus(rest) == plan.Done || slices.Contains([]string{"complete", "successful", "able"}, rest)) {
+		isDone := plan.ReadStatus(rest) == plan.Done || slices.Contains([]string{"complete", "successful", "able"}, rest)
+		if ok && (not == "partial" || isDone) {
 			return plan.Failed
 		}
 	}

@@ -36,8 +36,8 @@ func reported(output string) (last *AgentReport) {
 // TestUnreadableReportsAreExplained: a status that is not done is a report, and another one that cannot be read is explained.
 func TestUnreadableReportsAreExplained(t *testing.T) {
 	line := func(status string) string { return strings.Replace(good, `"done"`, quoted(t, status), 1) }
-	for _, status := range []string{"not done", "NOT_DONE", "incomplete", "unfinished", "not completed.", "Not yet done!", "partially done", "unsuccessful",
-		"skipped", "cancelled"} {
+	for _, status := range []string{"not done", "NOT_DONE", "incomplete", "unfinished", "not completed.", "Not yet done!",
+		"partially done", "unsuccessful", "skipped", "cancelled"} {
 		if got := reported(line(status)); got == nil || got.Status != plan.Failed || got.Note != "y" {
 			t.Errorf("%q: %+v", status, got)
 		}

@@ -92,8 +92,9 @@ func (v view) allAsks() []AskView {
 	}
 	switch {
 	case hasRun && reason == plan.StopAgentUnavailable:
-		add(askPlan, newAction(RunPaused, "Agents ended at once.", "Log in to the agent's program, or wait for its quota; then continue: ",
-			Call{Kind: CallResume}, "."), fmt.Sprintf("agents ended immediately %d times in a row without doing anything", plan.MaxUnavailable), run.Note)
+		next := newAction(RunPaused, "Agents ended at once.", "Log in to the agent's program, or wait for its quota; then continue: ",
+			Call{Kind: CallResume}, ".")
+		add(askPlan, next, fmt.Sprintf("agents ended immediately %d times in a row without doing anything", plan.MaxUnavailable), run.Note)
 	case p.Status == plan.StatusReplanning:
 		next := v.replanning(p)
 		if next.step == nil {
@@ -138,7 +139,8 @@ func (v view) stepAsks(p *plan.Plan, reason plan.StopReason) []AskView {
 		if ask.Digest != "" {
 			why += " (code " + history.ShortDigest(ask.Digest) + ")"
 		}
-		all = append(all, AskView{Step: step.ID.String(), What: named(step) + " " + what, Why: why, next: v.question(step), kind: askQuestion})
+		all = append(all, AskView{Step: step.ID.String(), What: named(step) + " " + what, Why: why, next: v.question(step),
+			kind: askQuestion})
 	}
 	if p.Steps.Count(plan.Failed)+p.Steps.Count(plan.Blocked) == 0 {
 		return all

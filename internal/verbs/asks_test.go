@@ -38,7 +38,8 @@ func TestNextActionAnswersTheFirstAsk(t *testing.T) {
 			return
 		}
 		ends++
-		for _, who := range []verbs.Caller{{Actor: person.Actor, Face: terminal.CommandLine{}}, {Actor: ann.Actor, Face: terminal.CommandLine{}}} {
+		for _, actor := range []plan.Actor{person.Actor, ann.Actor} {
+			who := verbs.Caller{Actor: actor, Face: terminal.CommandLine{}}
 			next, asks := w.service.NextActionIn(state, who), w.service.Asks(state, who)
 			if len(asks) == 0 {
 				rt.Fatalf("%s: the run is over (%s), and nothing asks; next: %s\n%s", who.Actor.Name, reason, next.For(who),

@@ -70,7 +70,9 @@ func (s *Service) notifyRunEnd(p *plan.Plan, events []plan.Event) {
 		if failed := p.Steps.Count(plan.Failed); failed > 0 {
 			counts += fmt.Sprintf(", %d failed", failed)
 		}
-		s.notify(Notice{Event: "run_ended", PlanID: p.ID, Text: counts + prefixed("; ", plan.Shorten(oneLine(plan.Mask(note)), noticeText)),
-			Title: "The run of " + plan.QuoteWhole(plan.Shorten(p.Objective, titleShown)) + " is over (" + strings.ReplaceAll(string(reason), "_", " ") + ")"})
+		title := "The run of " + plan.QuoteWhole(plan.Shorten(p.Objective, titleShown)) + " is over (" +
+			strings.ReplaceAll(string(reason), "_", " ") + ")"
+		s.notify(Notice{Event: "run_ended", PlanID: p.ID, Title: title,
+			Text: counts + prefixed("; ", plan.Shorten(oneLine(plan.Mask(note)), noticeText))})
 	}
 }
