@@ -48,7 +48,9 @@ func TestUnreadableReportsAreExplained(t *testing.T) {
 		strings.Replace(good, `"output":"x"`, `"output":x`, 1):                         "is not valid",
 		`{"planloop":"K7QM4TZN",` + "\n" + strings.Repeat(`"more lines":1,`+"\n", 300): "200 lines",
 		`{"type":"result","text":` + quoted(t, line("fine?")) + `}`:                    `status is "fine?"`,
-		line("fine?") + "\n" + good:                                                    "", line("done|failed|blocked"): "", "done": "", strings.Replace(line("fine?"), testNonce, "OTHER", 1): "",
+		line("fine?") + "\n" + good:                                                    "",
+		line("done|failed|blocked"):                                                    "", "done": "",
+		strings.Replace(line("fine?"), testNonce, "OTHER", 1): "",
 	} {
 		r := reportReader{nonce: testNonce, searchStrings: true}
 		for text := range strings.SplitSeq(output, "\n") {
