@@ -271,8 +271,6 @@ func (p *peer) call(m incoming) {
 	switch c.Name {
 	case "echo":
 		p.reply(m.ID, `{"content":[{"type":"text","text":"echoed"}],"structuredContent":{"given":`+string(c.Arguments)+`}}`)
-	case "broken": // its output schema wants a number
-		p.reply(m.ID, `{"content":[{"type":"text","text":"broken"}],"structuredContent":{"n":"one"}}`)
 	case "fail":
 		p.reply(m.ID, `{"isError":true,"content":[{"type":"text","text":"it did not work"}]}`)
 	case "refuse":
