@@ -110,7 +110,7 @@ func TestExecutePlan(t *testing.T) {
 				run("Ship it", 2), run("Try to fail"))
 			client := w.connect(t, era, nil)
 			got := text(t, call(t, client, "planning_execute_plan", nil))
-			wants(t, got, "waiting_for_agent", "Ready: S002", "Failed: S004: the disk is full", "1 done", "Next: Start S002")
+			wants(t, got, "waiting_for_agent", "Ready: S002", `S004 "Try to fail" failed: the disk is full`, "1 done", "Next: Start S002")
 			got = text(t, call(t, client, "planning_next_step", nil))
 			wants(t, got, "S002 is yours", "## Last Error\n\n  | S004: the disk is full")
 			call(t, client, "planning_mark_step", map[string]any{"step_id": "S002", "status": "done"})
@@ -196,9 +196,10 @@ func TestStepsAreApprovedInTheDialogue(t *testing.T) {
 		"approved": {"accept", approve, plan.Limits{}, 3, []string{"The plan is complete"}},
 		"denied":   {"accept", map[string]any{"decision": "reject"}, plan.Limits{}, 0, []string{"1 skipped", "deadlocked"}},
 		"declined": {"decline", nil, plan.Limits{}, 0, []string{
-			"waiting_for_person", "Asking: S001 Delete the folder asks for approval"}},
-		"nonsense":        {"accept", map[string]any{"decision": "perhaps"}, plan.Limits{}, 0, []string{"waiting_for_person"}},
-		"approval person": {"accept", approve, plan.Limits{PersonOnly: true}, 0, []string{"waiting_for_person", "asks for approval"}},
+			"waiting_for_person", `Asks: S001 "Delete the folder" asks for a person's approval`}},
+		"nonsense": {"accept", map[string]any{"decision": "perhaps"}, plan.Limits{}, 0, []string{"waiting_for_person"}},
+		"approval person": {"accept", approve, plan.Limits{PersonOnly: true}, 0, []string{"waiting_for_person",
+			"asks for a person's approval"}},
 	} {
 		for _, era := range bothEras() {
 			if name == "nonsense" && era == stateless { // that client rejects it itself

@@ -6,6 +6,9 @@ import (
 	"time"
 )
 
+// maxTokens bounds the number of tokens that an agent says it used.
+const maxTokens = 1e9
+
 // AgentReport is the report on a step by the agent that planloop started for it. The step keeps
 // running until the agent has exited and the engine has verified the step.
 type AgentReport struct {

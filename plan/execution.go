@@ -35,6 +35,7 @@ type Execution struct {
 	CommitMoved       bool         `json:"moved,omitempty"`   // the last agent left the work tree at another commit
 	ChangesUnknown    bool         `json:"unseen,omitempty"`  // the last agent's changes could not be determined
 	UnavailableAgents int          `json:"silent,omitempty"`  // consecutive attempts with agents that ended within seconds without a report
+	Tokens            int          `json:"tokens,omitempty"`  // that its agents say they used
 
 	Ask        *Ask          `json:"ask,omitempty"`
 	Approval   *StepApproval `json:"grant,omitempty"`

@@ -33,6 +33,8 @@ type AttemptResult struct {
 
 	IsAgentUnavailable bool     // its agent ended within seconds without a report
 	IsBlocked          bool     // its agent cannot continue; Note says why
+	IsContradictory    bool     // its agent reported two outcomes, so the outcome is unknown
+	Tokens             int      // that its agent says it used
 	Note               string   // by its agent
 	AffectedFiles      []string // named or changed by its agent
 	OutOfScopeFiles    []string // the affected files that the step does not name
@@ -85,6 +87,8 @@ func (d AttemptResult) event(s State, step *Step, f Facts) Event {
 		d.Result.Error, d.IsAgentUnavailable, d.IsBlocked = stopped, false, false
 	}
 	switch {
+	case d.IsContradictory:
+		return StepLost{Step: d.Step, Attempt: step.Attempts, From: f.Actor.Name, Unknown: true, AttemptEnd: d.end(step, f)}
 	case d.Result.OK, d.IsBlocked:
 	case d.IsInterrupted && (!x.IsRepeatable || x.Agent != "" && x.StoppedBy == ""): // the next agent checks the work of this one
 		return StepLost{Step: d.Step, Attempt: step.Attempts, From: f.Actor.Name, Unknown: !x.IsRepeatable, AttemptEnd: d.end(step, f)}
@@ -101,7 +105,7 @@ func (d AttemptResult) event(s State, step *Step, f Facts) Event {
 		d.Note = ""
 	}
 	return StepFinished{Step: d.Step, Attempt: step.Attempts, Result: d.Result, Output: d.Output, Agent: x.Agent,
-		Blocked: d.IsBlocked && !d.Result.OK, Note: d.Note,
+		Blocked: d.IsBlocked && !d.Result.OK, Note: d.Note, Tokens: d.Tokens,
 		AffectedFiles: step.newFiles(d.AffectedFiles), OutOfScopeFiles: d.OutOfScopeFiles,
 		CommitMoved: d.CommitMoved, ChangesUnknown: d.ChangesUnknown, Evidence: proof, By: f.Actor.Name, At: f.Now}
 }
@@ -118,6 +122,7 @@ type StepFinished struct {
 	Agent           string   `json:"agent,omitempty"`   // started for the attempt
 	Blocked         bool     `json:"blocked,omitempty"` // its agent cannot continue
 	Note            string   `json:"note,omitempty"`
+	Tokens          int      `json:"tokens,omitempty"`         // that the agent says it used
 	AffectedFiles   []string `json:"affected_files,omitempty"` // not listed before
 	OutOfScopeFiles []string `json:"outside,omitempty"`        // changed files that the step does not name
 	CommitMoved     bool     `json:"moved,omitempty"`          // the work tree was left at another commit
@@ -143,6 +148,9 @@ func (e StepFinished) apply(s State) State {
 		step.Result, step.Output, step.Error = &e.Result, e.Output, e.Result.Error
 		if e.Note != "" {
 			step.Notes = append(slices.Clip(step.Notes), e.Note)
+		}
+		if e.Tokens > 0 {
+			step.execute(func(x *Execution) { x.Tokens += e.Tokens })
 		}
 		step.addAffectedFiles(e.AffectedFiles)
 		step.keepEvidence(e.Evidence)

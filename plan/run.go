@@ -34,17 +34,17 @@ const (
 	StopCompleted        StopReason = "completed"
 	StopCancelled        StopReason = "cancelled" // the plan is gone, or the run was given up
 	StopPaused           StopReason = "paused"
-	StopFailed           StopReason = "failed" // a critical step failed, or replans are used up
+	StopAgentUnavailable StopReason = "agent_unavailable" // started agents ended at once: a quota, a login
+	StopFailed           StopReason = "failed"            // a step failed, and nothing can start; or the plan failed
 	StopWaitingForPerson StopReason = "waiting_for_person"
 	StopWaitingForAgent  StopReason = "waiting_for_agent"
-	StopDeadlocked       StopReason = "deadlocked"        // nothing can become ready
-	StopAgentUnavailable StopReason = "agent_unavailable" // started agents ended at once: a quota, a login
+	StopDeadlocked       StopReason = "deadlocked" // nothing can become ready, though nothing failed
 )
 
 // Values lists the reasons.
 func (StopReason) Values() []string {
-	return []string{"completed", "cancelled", "paused", "failed", "waiting_for_person", "waiting_for_agent", "deadlocked",
-		"agent_unavailable"}
+	return []string{"completed", "cancelled", "paused", "agent_unavailable", "failed", "waiting_for_person", "waiting_for_agent",
+		"deadlocked"}
 }
 
 // OpenRun returns the current plan's run, paused or not; nil if none is open.
@@ -81,12 +81,14 @@ func FindStopReasonFor(s State, only func(*Step) bool) StopReason {
 	switch {
 	case run != nil && run.Plan == p.Root() && run.IsPaused && (run.Reason == StopPaused || run.Reason == StopAgentUnavailable):
 		return run.Reason
-	case s.isHalted() && (s.outcome() == StopDeadlocked || HasCleanup(s)):
+	case s.isHalted() && (s.isOngoing() || HasCleanup(s)):
 		return StopWaitingForPerson
-	case !s.isClosing():
-		return s.findObstacle(only, false)
 	}
-	return s.findObstacle(only, true)
+	reason := s.findObstacle(only, s.isClosing())
+	if reason == StopWaitingForPerson && only == nil && p.Steps.Count(Failed) > 0 && !p.hasAgentWork() {
+		return StopFailed // which comes first
+	}
+	return reason
 }
 
 // isHalted reports whether no step may start before a person decides or clears a blocker.
@@ -97,10 +99,16 @@ func (s State) outcome() StopReason {
 	switch run := s.OpenRun(); {
 	case run != nil && run.Ending != "":
 		return run.Ending
-	case s.Plan.Status == StatusActive:
+	case s.Plan.Status == StatusActive && s.Plan.Steps.Count(Failed) == 0:
 		return StopDeadlocked
 	}
 	return StopFailed
+}
+
+// isOngoing reports whether the plan is active and its run is not ending.
+func (s State) isOngoing() bool {
+	run := s.OpenRun()
+	return s.Plan.Status == StatusActive && (run == nil || run.Ending == "")
 }
 
 // findObstacle returns "" if one of the steps that may start can, else what they wait for; with nothing to wait for, outcome.
@@ -123,10 +131,25 @@ func (s State) findObstacle(only func(*Step) bool, closing bool) StopReason {
 	case any(steps.Running(), func(step *Step) bool { return !step.IsLooping() }), any(steps.readySteps(closing), every):
 		return StopWaitingForAgent
 	case steps.Count(Blocked) > 0 && any(steps.All(), func(step *Step) bool { return step.Status == Blocked }), // reported as blocked
-		steps.stale > 0 && only == nil && s.outcome() == StopDeadlocked:
+		steps.stale > 0 && only == nil && s.isOngoing():
 		return StopWaitingForPerson
 	}
 	return s.outcome()
+}
+
+// hasAgentWork reports whether a step is ready, or in progress without an engine.
+func (p *Plan) hasAgentWork() bool {
+	for step := range p.Steps.Running() {
+		if !step.IsRunning() && !step.IsLooping() {
+			return true
+		}
+	}
+	for step := range p.Steps.Ready() {
+		if step.OpenQuestion() == nil {
+			return true
+		}
+	}
+	return false
 }
 
 // BeginRun asks to begin a run of the current plan, or to resume a paused one.
@@ -144,14 +167,28 @@ func (BeginRun) decide(s State, f Facts) ([]Event, error) {
 	case p.Steps.Len() == 0:
 		return nil, conflict("the plan has no steps to run", "add some first")
 	case run == nil:
-		return []Event{RunBegun{ID: fmt.Sprintf("X%d", s.Revision+1), Plan: p.Root(), NeverAsks: f.Limits.NeverAsk,
-			By: f.Actor.Name, At: f.Now}}, nil
-	case !run.IsPaused:
-		return nil, nil
-	case run.PausedByPerson && f.Actor.Kind == Agent:
+		return append([]Event{RunBegun{ID: fmt.Sprintf("X%d", s.Revision+1), Plan: p.Root(), NeverAsks: f.Limits.NeverAsk,
+			By: f.Actor.Name, At: f.Now}}, liftApprovals(s, f)...), nil
+	case run.IsPaused && run.PausedByPerson && f.Actor.Kind == Agent:
 		return nil, conflict("a person paused the run", "ask the user to run `planloop run`")
 	}
-	return []Event{RunResumed{By: f.Actor.Name, At: f.Now}}, nil
+	lifts := f.Limits.NeverAsk && !run.NeverAsks
+	if !run.IsPaused && !lifts {
+		return nil, nil
+	}
+	return append([]Event{RunResumed{NeverAsks: lifts, By: f.Actor.Name, At: f.Now}}, liftApprovals(s, f)...), nil
+}
+
+// liftApprovals answers the open questions for an approval once steps ask no person, except for a tool that has changed.
+func liftApprovals(s State, f Facts) []Event {
+	var events []Event
+	for step := range s.Plan.Steps.WithQuestion() {
+		if ask := step.OpenQuestion(); f.Limits.NeverAsk && ask.Kind == AskApproval && ToolChanged(s, step, ask.Definition) == "" {
+			events = append(events, StepAnswered{Step: step.ID, Attempt: ask.Attempt, Digest: ask.Digest, Choice: Approve,
+				Text: "step_approval is never", By: f.Actor.Name, At: f.Now})
+		}
+	}
+	return events
 }
 
 // RunBegun opens a run of the current plan.
@@ -170,12 +207,16 @@ func (e RunBegun) apply(s State) State {
 
 // RunResumed resumes a paused run.
 type RunResumed struct {
-	By string    `json:"by"`
-	At time.Time `json:"at"`
+	NeverAsks bool      `json:"free,omitempty"` // from now on no step asks a person before it runs
+	By        string    `json:"by"`
+	At        time.Time `json:"at"`
 }
 
 func (e RunResumed) apply(s State) State {
-	return s.withRun(func(r *Run) { r.IsPaused, r.PausedByPerson, r.Reason, r.Note, r.Unavailable = false, false, "", "", 0 })
+	return s.withRun(func(r *Run) {
+		r.IsPaused, r.PausedByPerson, r.Reason, r.Note, r.Unavailable = false, false, "", "", 0
+		r.NeverAsks = r.NeverAsks || e.NeverAsks
+	})
 }
 
 func (s State) withRun(f func(*Run)) State {

@@ -284,6 +284,37 @@ func TestDeniedStepIsSkipped(t *testing.T) {
 	}
 }
 
+func TestFailedStepMakesTheRunFailed(t *testing.T) {
+	fails := func(w *workspace) { w.do(ann, plan.MarkStep{Step: 1, Status: plan.Failed, Note: "exit 3"}) }
+	marks := func(status plan.StepStatus) func(*workspace) {
+		return func(w *workspace) { fails(w); w.do(ann, plan.MarkStep{Step: 2, Status: status, Note: "as it is"}) }
+	}
+	pauses := tool("asks")
+	pauses.Pause = "Which colour?"
+	for name, c := range map[string]struct {
+		steps []plan.NewStep
+		then  func(*workspace)
+		want  plan.StopReason
+	}{
+		"nothing is left":         {[]plan.NewStep{tool("a"), tool("b", 1)}, fails, plan.StopFailed},
+		"a step of an agent":      {[]plan.NewStep{tool("a"), titled("b")}, fails, plan.StopWaitingForAgent},
+		"an agent at work":        {[]plan.NewStep{tool("a"), titled("b")}, marks(plan.InProgress), plan.StopWaitingForAgent},
+		"a step for an engine":    {[]plan.NewStep{tool("a"), tool("b")}, fails, ""},
+		"a question":              {[]plan.NewStep{tool("a"), pauses}, func(w *workspace) { fails(w); w.advance(1) }, plan.StopFailed},
+		"a blocked step":          {[]plan.NewStep{tool("a"), titled("b")}, marks(plan.Blocked), plan.StopFailed},
+		"a question, none failed": {[]plan.NewStep{pauses}, func(w *workspace) { w.advance(1) }, plan.StopWaitingForPerson},
+		"a step skipped, not done": {[]plan.NewStep{tool("a"), tool("b", 1)}, func(w *workspace) {
+			w.do(person, plan.AnswerStep{Step: 1, Choice: plan.Skip, Text: "no"})
+		}, plan.StopDeadlocked},
+	} {
+		w := run(t, c.steps...)
+		c.then(w)
+		if got := plan.FindStopReason(w.state); got != c.want {
+			t.Errorf("%s: %q, not %q", name, got, c.want)
+		}
+	}
+}
+
 func TestDestructiveStepsOfAnApprovedPlanDoNotAskAgain(t *testing.T) {
 	for way, want := range map[plan.Way]string{plan.WayPerson: "step_started", plan.WayClient: "step_started"} {
 		w := newWorkspace(t)
@@ -662,6 +693,35 @@ func TestNobodyIsAskedOnlyWhereAPersonSaidSo(t *testing.T) {
 		w.limits.NeverAsk = true
 		w.do(plan.NewActor(via, "x"), plan.BeginRun{})
 		w.wantAdvance(1, []string{want})
+	}
+}
+
+// TestNeverAskingLiftsOpenQuestions: it was chosen after the run had asked; an agent's shell cannot choose it.
+func TestNeverAskingLiftsOpenQuestions(t *testing.T) {
+	for name, c := range map[string]struct {
+		by     plan.Actor
+		paused bool
+		want   []string
+	}{
+		"resumed":               {person, true, []string{"step_started"}},
+		"joined":                {person, false, []string{"step_started"}},
+		"from an agent's shell": {plan.NewActor(plan.ChannelAgentShell, "x"), true, nil},
+	} {
+		step := tool("a")
+		step.RequiresApproval = true
+		w := run(t, step)
+		w.wantAdvance(1, []string{"step_asked"})
+		if c.paused {
+			w.do(engine, plan.PauseRun{Reason: plan.StopWaitingForPerson})
+		}
+		w.limits.NeverAsk = true
+		w.do(c.by, plan.BeginRun{})
+		if lifted := w.step(1).OpenQuestion() == nil; lifted != (c.want != nil) {
+			t.Fatalf("%s: lifted: %v", name, lifted)
+		}
+		if c.want != nil {
+			w.wantAdvance(1, c.want)
+		}
 	}
 }
 

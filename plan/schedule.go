@@ -233,6 +233,7 @@ func (a Schedule) clean(c *cleaner) Action {
 		inner.line(&done.Plan, "plan", MaxHint)
 		inner.count(int(done.Step), "step", int(MaxStepID))
 		inner.count(done.Attempt.Attempt, "attempt", maxSeconds)
+		inner.count(done.Tokens, "tokens", maxTokens)
 		if len(result.Value) > MaxInlineValue {
 			inner.refuse("result/value", "is too large for the log", "store it separately")
 		}

@@ -175,6 +175,11 @@ func (s Steps) WithQuestion() iter.Seq[*Step] {
 	return s.each(func(c *stepChunk) int { return c.asking }, func(slot stepSlot) bool { return slot.step.OpenQuestion() != nil })
 }
 
+// HasQuestion reports whether a step has an open question.
+func (s Steps) HasQuestion() bool {
+	return slices.ContainsFunc(s.chunks, func(c *stepChunk) bool { return c.asking > 0 })
+}
+
 // each yields the steps that match, looking only into chunks that count one.
 func (s Steps) each(count func(*stepChunk) int, match func(stepSlot) bool) iter.Seq[*Step] {
 	return func(yield func(*Step) bool) {

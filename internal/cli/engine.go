@@ -51,7 +51,11 @@ func (e stepEngine) Run(ctx context.Context, o verbs.EngineOptions) (plan.StopRe
 		return "", err
 	}
 	ws.servers.refreshFor(ctx, state.Plan) // so that the run uses the tools as offered now
-	options := engine.Options{Parallel: ws.config.Parallel, Logger: e.logger(), Files: box.Files}
+	if gone := engine.WorkspaceGone(ws.place.Path); gone != "" {
+		return "", plan.Refuse(plan.Conflict, "", gone, "bring the folder back, or run planloop in another one")
+	}
+	options := engine.Options{Parallel: ws.config.Parallel, Logger: e.logger(), Files: box.Files, Workspace: ws.place.Path,
+		Notice: ws.verbs.NotifyRun}
 	if !e.flags.ephemeral {
 		options.StateDir, options.Shared = ws.place.StateDir, ws.place.SharedDir()
 	}
@@ -61,7 +65,7 @@ func (e stepEngine) Run(ctx context.Context, o verbs.EngineOptions) (plan.StopRe
 			return "", err
 		}
 		if agents != nil {
-			options.Agents, options.Workspace, options.Track = agents, ws.place.Path, ws.place.TrackName()
+			options.Agents, options.Track = agents, ws.place.TrackName()
 			options.Prompt = func(ctx context.Context, state plan.State, id plan.StepID, o engine.WorkOrder) string {
 				step, _ := state.Plan.Steps.Get(id)
 				return ws.verbs.WorkPrompt(ctx, state, step, verbs.WorkOrder(o))

@@ -18,8 +18,24 @@ const (
 	exitOK      = 0
 	exitFault   = 1 // a failure of the disk, the log, or planloop itself
 	exitRefused = 2 // the input or the state does not allow it; nothing changed
-	exitNotOver = 3 // of run: the run is over, but the plan is not complete
+
+	exitRunFailed  = 3 // of run: a step failed, or nothing can start
+	exitRunWaits   = 4 // of run: it waits for a person or an agent
+	exitRunStopped = 5 // of run: it was paused, stopped or cancelled, or no agent is available
 )
+
+// runStatus returns the exit status of a run that has ended for a reason, nil if the plan is complete.
+func runStatus(reason plan.StopReason) error {
+	switch reason {
+	case plan.StopCompleted:
+		return nil
+	case plan.StopFailed, plan.StopDeadlocked:
+		return exitStatus(exitRunFailed)
+	case plan.StopWaitingForPerson, plan.StopWaitingForAgent:
+		return exitStatus(exitRunWaits)
+	}
+	return exitStatus(exitRunStopped)
+}
 
 // exitStatus is the exit code of a command that planloop ran, or of one that has printed its own outcome.
 type exitStatus int

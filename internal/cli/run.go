@@ -7,18 +7,21 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/planloop/planloop/internal/history"
+	"github.com/planloop/planloop/internal/safetext"
 	"github.com/planloop/planloop/internal/verbs"
 	"github.com/planloop/planloop/plan"
 )
 
 func newRunCommand(a *app) *cobra.Command {
 	var o verbs.EngineOptions
-	var dry, detach, detached bool
+	var dry, past, detach, detached bool
 	from := ""
 	cmd := newCommand("run", "[STEP...]", nil, func(cmd *cobra.Command, steps []string) error {
 		err := error(nil)
@@ -32,7 +35,10 @@ func newRunCommand(a *app) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		if dry {
+		switch {
+		case past:
+			return a.showRuns(cmd.Context())
+		case dry:
 			return a.dryRun(cmd.Context())
 		}
 		if given := cmd.Flags().Changed; given("starts") && o.Starts < 1 || given("for") && o.For <= 0 {
@@ -60,9 +66,44 @@ func newRunCommand(a *app) *cobra.Command {
 	flags.BoolVar(&detached, "detached", false, "be that engine")
 	_ = flags.MarkHidden("detached") // it exists
 	flags.BoolVar(&dry, "dry-run", false, "print the order of the steps, and run nothing")
-	cmd.MarkFlagsMutuallyExclusive("detach", "detached", "dry-run", "wait")
+	cmd.MarkFlagsMutuallyExclusive("detach", "detached", "dry-run", "history", "wait")
 	cmd.MarkFlagsMutuallyExclusive("detach", "starts")
+	flags.BoolVar(&past, "history", false, "list the runs so far, with results and durations")
 	return cmd
+}
+
+// showRuns lists the runs of the track, the newest last.
+func (a *app) showRuns(ctx context.Context) error {
+	ws, err := a.open(ctx, nil)
+	if err != nil {
+		return err
+	}
+	runs, err := ws.verbs.RunHistory(ctx)
+	switch {
+	case err != nil:
+		return err
+	case a.flags.json:
+		return a.printJSON(struct {
+			Runs history.Runs `json:"runs"`
+		}{runs})
+	case len(runs) == 0:
+		return a.print([]byte("The plan was not run yet.\n"))
+	}
+	s := a.screen()
+	var lines []string
+	for _, run := range runs {
+		text := cmp.Or(strings.ReplaceAll(string(run.Result), "_", " "), "not over")
+		if took := history.FormatDuration(time.Duration(run.Took) * time.Millisecond); took != "" {
+			text += " after " + took
+		}
+		text += fmt.Sprintf(": %d of %d steps done", run.Done, run.Steps)
+		if run.Failed > 0 {
+			text += fmt.Sprintf(", %d failed", run.Failed)
+		}
+		label := fmt.Sprintf("%-6s %s  ", run.ID, run.Since.Local().Format("2006-01-02 15:04"))
+		lines = append(lines, s.Hang(s.Faint(label), s.Plain, safetext.EscapeLine("by "+run.By+": "+text))...)
+	}
+	return a.printLines(lines)
 }
 
 func (a *app) dryRun(ctx context.Context) error {
@@ -102,10 +143,13 @@ func (a *app) runPlan(ctx context.Context, o verbs.EngineOptions) error {
 	if err != nil {
 		return err
 	}
-	if err := a.printRun(reply); err != nil && !errors.Is(err, syscall.EPIPE) || reply.IsComplete() {
+	if err := a.printRun(reply); err != nil && !errors.Is(err, syscall.EPIPE) {
 		return err
 	}
-	return exitStatus(exitNotOver)
+	if reply.IsComplete() {
+		return nil
+	}
+	return runStatus(reply.Reason)
 }
 
 const interruptWindow = 300 * time.Millisecond // signals within it count as one: some programs signal both a process and its group

@@ -106,13 +106,34 @@ func (s *server) tool(raw json.RawMessage, taken map[string]bool) (toolbox.Remot
 	t.Tool = toolbox.Foreign(t.Tool)
 	definition := t.Definition()
 	t.Run = func(ctx context.Context, args json.RawMessage, w toolbox.Watch) (toolbox.Outcome, error) {
-		return s.run(ctx, t.Own, definition, args, w)
+		out, err := s.run(ctx, t.Own, definition, args, w)
+		if problem := outputProblem(t, out); err == nil && problem != "" {
+			out.OK, out.Value = false, nil
+			out.Error = "the server " + s.name + " answered with a result that breaks its own output schema: " + problem
+		}
+		return out, err
 	}
 	t.Invoke = func(ctx context.Context, args json.RawMessage, h toolbox.RemoteClient) (toolbox.RemoteResult, error) {
 		came, err := s.call(ctx, t.Own, definition, args, h)
 		return came.printable(), err
 	}
 	return t, nil
+}
+
+// outputProblem says how a result breaks the tool's output schema, "" if it does not.
+func outputProblem(t toolbox.RemoteTool, out toolbox.Outcome) string {
+	if !out.OK || t.Output == nil {
+		return ""
+	}
+	faults := toolbox.Tool{Spec: toolbox.Spec{Name: t.Name}, Schema: t.Output}.Check(out.Value)
+	if len(faults) == 0 {
+		return ""
+	}
+	problem := strings.TrimSpace(faults[0].Field + " " + faults[0].Problem)
+	if more := len(faults) - 1; more > 0 {
+		problem += fmt.Sprintf(", and %d more", more)
+	}
+	return safetext.Line(plan.Shorten(problem, 300))
 }
 
 // hint sets the tool's hints: from its annotations if the user trusts the server, and from the user's list of

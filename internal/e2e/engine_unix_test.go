@@ -397,7 +397,8 @@ func TestInterruptedRun(t *testing.T) {
 	for name, c := range map[string]struct {
 		again  bool
 		counts map[string]int
-	}{"once": {false, map[string]int{"done": 1, "pending": 1}}, "twice": {true, map[string]int{"unknown": 1, "pending": 1}}} {
+		code   int
+	}{"once": {false, map[string]int{"done": 1, "pending": 1}, 5}, "twice": {true, map[string]int{"unknown": 1, "pending": 1}, 4}} {
 		t.Run(name, func(t *testing.T) {
 			p := newRunPlace(t)
 			started, release := p.pipe("started"), p.pipe("go")
@@ -437,7 +438,7 @@ func TestInterruptedRun(t *testing.T) {
 			_ = cmd.Wait()
 			close(ended)
 			var got runResult
-			if err := json.Unmarshal([]byte(out.String()), &got); err != nil || cmd.ProcessState.ExitCode() != 3 {
+			if err := json.Unmarshal([]byte(out.String()), &got); err != nil || cmd.ProcessState.ExitCode() != c.code {
 				t.Fatalf("%v: %s, %s", err, cmd.ProcessState, out.String())
 			}
 			for status, n := range c.counts {

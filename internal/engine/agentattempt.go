@@ -43,6 +43,7 @@ const (
 	minWorking   = 20 * time.Second      // an agent that ends earlier without a report counts as unavailable
 	lockEvery    = 50 * time.Millisecond // interval of tries to lock
 	maxFormer    = 8_000                 // bytes of the previous attempt's output that are handed on
+	maxTokens    = 1e9                   // in a report
 	maxAgentText = plan.MaxLongText      // characters of an agent's output in the log; the value of the step is complete
 )
 
@@ -105,13 +106,19 @@ func (r *run) runAgent(ctx context.Context, j job, reported <-chan struct{}) pla
 		Line: func(line string) { report(0, line) },
 	}
 	seen, err := r.opts.Agents.Work(ctx, w)
-	if logged := r.loggedReport(j.attempt); logged != nil { // the report in the log came first and counts
-		if printed := seen.Report; printed != nil && logged.Output == "" && logged.Status == printed.Status {
-			logged.Output, logged.AffectedFiles = printed.Output, printed.AffectedFiles
+	logged, printed := r.loggedReport(j.attempt), seen.Report
+	isContradictory := logged != nil && printed != nil && logged.Status != printed.Status
+	if logged != nil { // it came first
+		if printed != nil && !isContradictory {
+			logged.Output, logged.Tokens = cmp.Or(logged.Output, printed.Output), printed.Tokens
+			logged.AffectedFiles = printed.AffectedFiles
 		}
 		seen.Report = logged
 	}
 	out := outcomeOf(seen, err)
+	if isContradictory {
+		out.OK, out.Error = false, "its update reported "+reportText(logged)+", and the last line of its output "+reportText(printed)
+	}
 	verified := out
 	if out.OK && j.step.Verify != "" {
 		limited, cancel := context.WithTimeout(ctx, cmp.Or(w.Timeout, maxVerifying))
@@ -127,7 +134,9 @@ func (r *run) runAgent(ctx context.Context, j job, reported <-chan struct{}) pla
 		verified, err = r.readOutputFile(ctx, j.step, verified)
 	}
 	done := r.result(ctx, j, verified, err, time.Since(begun))
-	done.IsAgentUnavailable = seen.Report == nil && !seen.OtherNonce && !seen.TimedOut && seen.Took < minWorking && ctx.Err() == nil
+	done.IsContradictory = isContradictory
+	done.IsAgentUnavailable = seen.Report == nil && !seen.OtherNonce && seen.Unread == "" &&
+		!seen.TimedOut && seen.Took < minWorking && ctx.Err() == nil
 	done.IsInterrupted = done.IsInterrupted && ctx.Err() != nil
 	addAgentFields(&done, seen, out.Text, j.step)
 	return acceptable(done)
@@ -156,6 +165,14 @@ func (r *run) loggedReport(a plan.Attempt) *AgentReport {
 	return &AgentReport{Status: step.AgentReport().Status, Output: step.Output, Note: step.AgentReport().Note}
 }
 
+// reportText returns a report's status with its note, to show a contradiction.
+func reportText(report *AgentReport) string {
+	if report.Note == "" {
+		return string(report.Status)
+	}
+	return string(report.Status) + " (" + plan.Quote(plan.Shorten(plan.Mask(report.Note), maxGoodOutput)) + ")"
+}
+
 // outcomeOf returns the result of an agent's work before verification. Its text is the output for later steps.
 func outcomeOf(seen AgentOutcome, err error) toolbox.Outcome {
 	out := toolbox.Outcome{Text: seen.Tail}
@@ -171,6 +188,8 @@ func outcomeOf(seen AgentOutcome, err error) toolbox.Outcome {
 	case err != nil:
 		out.Error = err.Error()
 		return out
+	case seen.Unread != "":
+		out.Error = fmt.Sprintf("the agent's report could not be read: %s (exit code %d)", seen.Unread, seen.ExitCode)
 	case seen.OtherNonce:
 		out.Error = fmt.Sprintf("it reported with the key of another attempt (exit code %d)", seen.ExitCode)
 	default:
@@ -189,7 +208,7 @@ func addAgentFields(done *plan.AttemptResult, seen AgentOutcome, output string, 
 		done.Output = recordable(output, maxAgentText)
 	}
 	if report := seen.Report; report != nil {
-		done.IsBlocked = report.Status == plan.Blocked
+		done.IsBlocked, done.Tokens = report.Status == plan.Blocked && !done.IsContradictory, min(report.Tokens, maxTokens)
 		if report.Status == plan.Done || done.IsBlocked {
 			done.Note = safetext.Keepable(plan.Mask(report.Note), maxOutput)
 		}

@@ -89,13 +89,50 @@ func TestAgentWithoutReportIsTriedAgainAndThenFails(t *testing.T) {
 		}}
 		p := employ(t, s)
 		p.setUp(plan.Spec{})
-		p.run(plan.StopDeadlocked)
+		p.run(plan.StopFailed)
 		step := p.step(1)
 		if len(s.seen) != plan.MaxTries || step.Status != plan.Failed || !strings.Contains(step.Error, "without a report") ||
 			step.Output != "what?" {
 			t.Errorf("%d starts, %+v", len(s.seen), step)
 		}
 		if last := s.seen[2].Prompt; !strings.Contains(last, "without a report") {
+			t.Errorf("the third is told %q", last)
+		}
+	})
+}
+
+func TestAgentThatContradictsItselfLeavesTheOutcomeUnknown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var p *place
+		s := &staff{work: func(_ context.Context, w engine.AgentAssignment) (engine.AgentOutcome, error) {
+			by := plan.NewActor(plan.ChannelAgentShell, "claude")
+			by.Scope = plan.Attempt{Plan: p.state().Plan.Root(), Step: w.Step, Attempt: w.Attempt}
+			p.do(by, plan.MarkStep{Step: w.Step, Status: plan.Done, Note: "built"})
+			return engine.AgentOutcome{Report: &engine.AgentReport{Status: plan.Failed, Note: "no space"}, Took: time.Minute}, nil
+		}}
+		p = employ(t, s)
+		p.setUp(plan.Spec{})
+		p.run(plan.StopWaitingForPerson)
+		step := p.step(1)
+		if !step.IsUnknown() || !strings.Contains(step.Error, `done ("built")`) || !strings.Contains(step.Error, `failed ("no space")`) {
+			t.Errorf("%s, %q, %+v", step.Status, step.Error, step.Execution)
+		}
+	})
+}
+
+func TestAgentWithAnUnreadableReportIsToldWhy(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const why = `the report's status is "so far so good", not done, failed or blocked`
+		s := &staff{work: func(context.Context, engine.AgentAssignment) (engine.AgentOutcome, error) {
+			return engine.AgentOutcome{Unread: why, Tail: "a report"}, nil // at once: a login would pause the run
+		}}
+		p := employ(t, s)
+		p.setUp(plan.Spec{})
+		p.run(plan.StopFailed)
+		if step := p.step(1); len(s.seen) != plan.MaxTries || !strings.Contains(step.Error, why) {
+			t.Errorf("%d starts, %+v", len(s.seen), step)
+		}
+		if last := s.seen[2].Prompt; !strings.Contains(last, why) {
 			t.Errorf("the third is told %q", last)
 		}
 	})
@@ -108,7 +145,7 @@ func TestAgentThatReportsWithAFormerKeyIsToldSo(t *testing.T) {
 		}}
 		p := employ(t, s)
 		p.setUp(plan.Spec{})
-		p.run(plan.StopDeadlocked)
+		p.run(plan.StopFailed)
 		const want = "it reported with the key of another attempt (exit code 0)"
 		if step := p.step(1); len(s.seen) != plan.MaxTries || step.Error != want {
 			t.Errorf("%d starts, %+v", len(s.seen), step)
@@ -163,7 +200,7 @@ func TestVerifyJudgesTheAgent(t *testing.T) {
 		p.do(person(), plan.AnswerStep{Step: 1, Choice: plan.Skip})
 		p.setUp(plan.Spec{Verify: "go test ./...", RequiresApproval: true})
 		p.do(person(), plan.AnswerStep{Step: 1, Choice: plan.Approve})
-		p.run(plan.StopDeadlocked)
+		p.run(plan.StopFailed)
 		if step := p.step(1); step.Status != plan.Failed || !strings.Contains(step.Error, "2 tests fail with [hidden]") {
 			t.Errorf("%+v", step)
 		}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -103,6 +104,8 @@ func (s *stream) forward(data []byte, more bool) {
 func (s *stream) endLine() {
 	if !s.long {
 		s.output.keepReport(s.reports.readLine(s.line))
+	} else if s.reports.isOurs(s.line) {
+		s.reports.unread = fmt.Sprintf("the line with the report has more than %d KiB", maxLine>>10)
 	}
 	if len(bytes.TrimSpace(s.line)) > 0 {
 		s.output.lastLine = append(s.output.lastLine[:0], s.line[:min(len(s.line), maxLastLine)]...)

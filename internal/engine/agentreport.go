@@ -3,6 +3,7 @@ package engine
 import (
 	"bytes"
 	"cmp"
+	"fmt"
 	"iter"
 	"slices"
 	"strings"
@@ -21,6 +22,7 @@ type AgentReport struct {
 	Output        string          // plain text, or JSON if the value is not a string
 	AffectedFiles []string
 	Note          string
+	Tokens        int // that the agent says it used
 }
 
 // reportReader searches lines of output for reports. A report is a JSON object with the nonce and a valid status, on one or a
@@ -33,6 +35,7 @@ type AgentReport struct {
 type reportReader struct {
 	nonce         string
 	otherNonce    bool   // a report with another attempt's nonce was found
+	unread        string // why the last report of this attempt cannot be read, "" if all could be
 	searchStrings bool   // search JSON strings, too
 	block         []byte // the lines of an incomplete object
 	lines         int    // number of lines in block
@@ -71,6 +74,9 @@ func (r *reportReader) readLine(line []byte) *AgentReport {
 		r.block, r.lines = append(r.block, text...), r.lines+1
 	}
 	if len(r.block) > maxBlock || r.lines > maxBlockLines {
+		if r.isOurs(r.block) {
+			r.unread = fmt.Sprintf("the report has more than %d KiB or %d lines", maxBlock>>10, maxBlockLines)
+		}
 		r.block = nil
 	}
 	if has && r.searchStrings {
@@ -103,19 +109,33 @@ func (r *reportReader) parse(object []byte) *AgentReport {
 		Output   jsontext.Value `json:"output"`
 		Files    jsontext.Value `json:"affected_files"`
 		Note     jsontext.Value `json:"note"`
+		Tokens   jsontext.Value `json:"tokens"`
 	}
-	if json.Unmarshal(object, &given, jsontext.AllowInvalidUTF8(true)) != nil || given.Planloop == "" {
+	if err := json.Unmarshal(object, &given, jsontext.AllowInvalidUTF8(true)); err != nil || given.Planloop == "" {
+		if err != nil && r.isOurs(object) && bytes.HasSuffix(object, []byte("}")) {
+			r.unread = "the report is not valid: " + plan.Shorten(err.Error(), maxShown)
+		}
 		return nil
 	}
-	status := plan.ReadStatus(given.Status)
-	if !slices.Contains([]plan.StepStatus{plan.Done, plan.Failed, plan.Blocked}, status) {
+	status := reportedStatus(given.Status)
+	switch {
+	case status == "" && given.Planloop == r.nonce && !strings.Contains(given.Status, "|"): // not the example in the prompt
+		r.unread = "the report's status is " + plan.Quote(plan.Shorten(given.Status, maxShown)) + ", not done, failed or blocked"
 		return nil
-	}
-	if given.Planloop != r.nonce {
+	case status == "":
+		return nil
+	case given.Planloop != r.nonce:
 		r.otherNonce = true
 		return nil
 	}
+	r.unread = ""
 	report := &AgentReport{Status: status, Output: textOf(given.Output), Note: textOf(given.Note)}
+	if plan.ReadStatus(given.Status) != status && report.Note == "" {
+		report.Note = "it reported " + plan.Quote(plan.Shorten(given.Status, maxShown))
+	}
+	if json.Unmarshal(given.Tokens, &report.Tokens) != nil || report.Tokens < 0 {
+		report.Tokens = 0
+	}
 	if json.Unmarshal(given.Files, &report.AffectedFiles) != nil {
 		report.AffectedFiles = nil
 		if file := textOf(given.Files); file != "" {
@@ -123,6 +143,32 @@ func (r *reportReader) parse(object []byte) *AgentReport {
 		}
 	}
 	return report
+}
+
+// isOurs reports whether an object seems to be this attempt's report.
+func (r *reportReader) isOurs(object []byte) bool {
+	return r.nonce != "" && bytes.Contains(object, []byte(r.nonce)) && bytes.Contains(object, []byte(`"`+reportMark+`"`))
+}
+
+// reportedStatus returns the status that ends an attempt for a word, "" for other words. A word for a step that is not done
+// is failed.
+func reportedStatus(word string) plan.StepStatus {
+	switch status := plan.ReadStatus(word); status {
+	case plan.Done, plan.Failed, plan.Blocked:
+		return status
+	case plan.Skipped, plan.Cancelled:
+		return plan.Failed
+	}
+	text := strings.NewReplacer("-", " ", "_", " ").Replace(strings.ToLower(strings.TrimSpace(word)))
+	for _, not := range []string{"not ", "in", "un", "partial"} {
+		rest, ok := strings.CutPrefix(text, not)
+		rest = strings.TrimRight(strings.TrimPrefix(rest, "yet "), ".!")
+		isDone := plan.ReadStatus(rest) == plan.Done || slices.Contains([]string{"complete", "successful", "able"}, rest)
+		if ok && (not == "partial" || isDone) {
+			return plan.Failed
+		}
+	}
+	return ""
 }
 
 // textOf returns a value as text: a string's content, "" for null, else its JSON.
@@ -143,10 +189,10 @@ func (r *reportReader) inStrings(line []byte) (last *AgentReport) {
 		inner := reportReader{nonce: r.nonce}
 		for text := range strings.SplitSeq(literal, "\n") {
 			if report := inner.readLine([]byte(text)); report != nil {
-				last = report
+				last, r.unread = report, ""
 			}
 		}
-		r.otherNonce = r.otherNonce || inner.otherNonce
+		r.otherNonce, r.unread = r.otherNonce || inner.otherNonce, cmp.Or(inner.unread, r.unread)
 	}
 	return last
 }

@@ -33,6 +33,38 @@ func reported(output string) (last *AgentReport) {
 	return last
 }
 
+// TestUnreadableReportsAreExplained: a status that is not done is a report, and another one that cannot be read is explained.
+func TestUnreadableReportsAreExplained(t *testing.T) {
+	line := func(status string) string { return strings.Replace(good, `"done"`, quoted(t, status), 1) }
+	for _, status := range []string{"not done", "NOT_DONE", "incomplete", "unfinished", "not completed.", "Not yet done!",
+		"partially done", "unsuccessful", "skipped", "cancelled"} {
+		if got := reported(line(status)); got == nil || got.Status != plan.Failed || got.Note != "y" {
+			t.Errorf("%q: %+v", status, got)
+		}
+	}
+	for output, want := range map[string]string{
+		line("so far so good"): `status is "so far so good"`,
+		line("in_progress"):    `status is "in_progress"`,
+		strings.Replace(good, `"output":"x"`, `"output":x`, 1):                         "is not valid",
+		`{"planloop":"K7QM4TZN",` + "\n" + strings.Repeat(`"more lines":1,`+"\n", 300): "200 lines",
+		`{"type":"result","text":` + quoted(t, line("fine?")) + `}`:                    `status is "fine?"`,
+		line("fine?") + "\n" + good:                                                    "",
+		line("done|failed|blocked"):                                                    "", "done": "",
+		strings.Replace(line("fine?"), testNonce, "OTHER", 1): "",
+	} {
+		r := reportReader{nonce: testNonce, searchStrings: true}
+		for text := range strings.SplitSeq(output, "\n") {
+			r.readLine([]byte(text))
+		}
+		if (r.unread == "") != (want == "") || !strings.Contains(r.unread, want) {
+			t.Errorf("%.80s: %q, not %q", output, r.unread, want)
+		}
+	}
+	if got := reported(strings.Replace(good, `"note"`, `"tokens":1234,"note"`, 1)); got == nil || got.Tokens != 1234 {
+		t.Errorf("tokens: %+v", got)
+	}
+}
+
 // spellings are outputs with the decorations of hosts in which the report must be found.
 func spellings(t testing.TB) map[string]string {
 	const pretty = "{\n  \"planloop\": \"K7QM4TZN\",\n  \"status\": \"done\",\n  \"output\": \"x\",\n  \"affected_files\": [\n    \"a\"\n" +
@@ -105,7 +137,7 @@ func TestWhatIsNoReport(t *testing.T) {
 		"no nonce":          `{"status":"done"}`,
 		"the nonce in text": `{"planloop":"x","status":"done","note":"K7QM4TZN"}`,
 		"a part of it":      strings.Replace(good, testNonce, testNonce+"x", 1),
-		"another status":    strings.Replace(good, "done", "skipped", 1),
+		"another status":    strings.Replace(good, "done", "in_progress", 1),
 		"no status":         `{"planloop":"K7QM4TZN"}`,
 		"in a sentence":     "I will print " + good + " when I am done",
 		"announced":         "I end with: " + good,

@@ -169,6 +169,7 @@ type AgentAssignment struct {
 type AgentOutcome struct {
 	Report     *AgentReport // the last one in its output, or nil
 	OtherNonce bool         // its output has a report with the nonce of another attempt
+	Unread     string       // why its report cannot be read, "" if none was found or it could be read
 	Tail       string       // the end of its output, printable and without secrets
 	ExitCode   int          // as process.ExitCode gives it
 	TimedOut   bool
@@ -230,7 +231,12 @@ func (a *Agents) Work(ctx context.Context, w AgentAssignment) (AgentOutcome, err
 			"correct it in your own configuration")
 	}
 	isOther := func(s *stream) bool { return s.reports.otherNonce }
+	unread := ""
+	for _, s := range out.streams {
+		unread = cmp.Or(unread, s.reports.unread)
+	}
 	outcome := AgentOutcome{Report: out.report, OtherNonce: slices.ContainsFunc(out.streams, isOther), Tail: out.end(),
+		Unread:   out.secrets.removeFrom(unread),
 		ExitCode: result.ExitCode, TimedOut: result.TimedOut, Took: result.Duration, Unseen: unseen != nil}
 	if !outcome.Unseen {
 		a.addChanges(ctx, before, out.secrets, &outcome)

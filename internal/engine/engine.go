@@ -39,7 +39,9 @@ type Options struct {
 	// files.
 	Files func(ctx context.Context, pattern string, limit int) ([]string, error)
 
-	Workspace string       // directory of the workspace, for started agents
+	Notice func(after plan.State, events []plan.Event) // gets the events that this engine records; may be nil
+
+	Workspace string       // directory of the workspace; "" if there is none
 	Track     string       // of the workspace
 	Agents    AgentStarter // nil: agents are not started
 	// Prompt returns the prompt for an agent that is started for a step of a state.

@@ -222,7 +222,7 @@ func TestRetries(t *testing.T) {
 		p.setUp(plan.Spec{Tool: "shaky"}, plan.Spec{Tool: "echo"})
 		over, err := p.begin(t.Context(), engine.RunOptions{Parallel: 1})
 		want := []time.Duration{0, time.Second, 3 * time.Second}
-		if over != plan.StopDeadlocked || err != nil || !slices.Equal(at, want) {
+		if over != plan.StopFailed || err != nil || !slices.Equal(at, want) {
 			t.Errorf("%q, %v: tried at %v", over, err, at)
 		}
 		if step := p.step(1); step.Status != plan.Failed || step.Attempts != 3 || p.step(2).Status != plan.Done {
@@ -319,7 +319,7 @@ func TestValues(t *testing.T) {
 		plan.Spec{Tool: "echo", ForEach: `$S001.list`, Args: json.RawMessage(`{"got":"$item"}`)},
 		plan.Spec{Tool: "echo", Args: json.RawMessage(`{"all":"$S005"}`)},
 	)
-	p.run(plan.StopDeadlocked)
+	p.run(plan.StopFailed)
 	if got := p.step(1).Result; got.StoredName == "" || len(got.Value) > 0 {
 		t.Errorf("the large value: %+v", got)
 	}
@@ -405,7 +405,7 @@ func TestResultsThatCannotBeKept(t *testing.T) {
 			return toolbox.Outcome{}, errors.New("the tool broke")
 		}))
 	p.setUp(plan.Spec{Tool: "deep"}, plan.Spec{Tool: "ugly"}, plan.Spec{Tool: "silent"}, plan.Spec{Tool: "hiding"})
-	p.run(plan.StopDeadlocked)
+	p.run(plan.StopFailed)
 	if step := p.step(1); step.Status != plan.Done || len(step.Result.Value) > 0 || !strings.Contains(step.Output, "cannot be recorded") {
 		t.Errorf("%s, %+v, %q", step.Status, step.Result, step.Output)
 	}

@@ -115,6 +115,7 @@ func (r *run) leave(ctx context.Context, over plan.StopReason) error {
 	}
 	if err == nil {
 		r.state = outcome.After
+		r.notice(outcome)
 		r.notifyListener()
 	}
 	return err

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/planloop/planloop/internal/session"
 	"github.com/planloop/planloop/plan"
 )
 
@@ -278,12 +279,20 @@ func (r *run) record(ctx context.Context, lost []plan.Attempt) (changed bool, er
 		return false, err
 	}
 	r.state, r.unrecorded = outcome.After, nil
+	r.notice(outcome)
 	for _, e := range outcome.Events {
 		if started, ok := e.(plan.StepStarted); ok {
 			r.start(ctx, started, jobs[started.Step])
 		}
 	}
 	return len(outcome.Events) > 0, nil
+}
+
+// notice passes on what this engine has recorded.
+func (r *run) notice(outcome session.Outcome) {
+	if r.opts.Notice != nil && len(outcome.Events) > 0 {
+		r.opts.Notice(outcome.After, outcome.Events)
+	}
 }
 
 // start carries out a step that was recorded as started.
@@ -321,6 +330,9 @@ func (r *run) isOver(ctx context.Context) (plan.StopReason, bool) {
 			return plan.StopPaused, true
 		}
 		return why, !r.Wait || draining || !r.state.HasActiveRun()
+	case plan.StopFailed: // a person at a terminal still answers the questions of other steps
+		asks := r.state.Plan.Steps.HasQuestion() || r.state.Plan.Steps.Count(plan.Blocked) > 0
+		return why, !r.Wait || draining || !r.state.HasActiveRun() || r.state.Plan.Status != plan.StatusActive || !asks
 	case "":
 		if draining || r.state.OpenRun() != nil && !r.state.HasActiveRun() {
 			return plan.StopPaused, true

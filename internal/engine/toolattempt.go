@@ -4,7 +4,10 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"strings"
 	"time"
 
@@ -29,10 +32,20 @@ func (r *run) runTool(ctx context.Context, j job) plan.AttemptResult {
 	if out.OK && err == nil && j.step.Verify != "" {
 		out, err = r.verify(ctx, j.step.Verify, out, watch)
 	}
-	if out.OK && err == nil {
+	if gone := WorkspaceGone(r.opts.Workspace); gone != "" && (!out.OK || err != nil) && ctx.Err() == nil {
+		out.OK, out.Transient, out.Error, err = false, false, gone, nil
+	} else if out.OK && err == nil {
 		out, err = r.readOutputFile(ctx, j.step, out)
 	}
 	return r.result(ctx, j, out, err, time.Since(begun))
+}
+
+// WorkspaceGone says that the folder of a workspace no longer exists, "" if it does.
+func WorkspaceGone(folder string) string {
+	if _, err := os.Stat(folder); folder == "" || !errors.Is(err, fs.ErrNotExist) {
+		return ""
+	}
+	return "the workspace " + folder + " is gone: its folder was removed or renamed"
 }
 
 // progressOf returns a function that reports the progress of a job to its file and to the listener.

@@ -42,7 +42,7 @@ func TestVerifyAndTimeout(t *testing.T) {
 			plan.Spec{Tool: "echo", Verify: "slow", Timeout: 5},
 		)
 		begun := time.Now()
-		p.run(plan.StopWaitingForPerson)
+		p.run(plan.StopFailed)
 		if took := time.Since(begun); took != 5*time.Second {
 			t.Errorf("it took %s", took)
 		}

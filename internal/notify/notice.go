@@ -16,7 +16,7 @@ import (
 // Notice is an event to report. It leaves the machine, so it must not contain a launch code, a token or any
 // other credential.
 type Notice struct {
-	Event     string // plan_waits, question_waits, reply_came, mode_entered or mode_expired
+	Event     string // plan_waits, question_waits, step_failed, run_ended, reply_came, mode_entered or mode_expired
 	Workspace string // its path
 	Title     string // the plan's summary, the question or the reason
 	Text      string // details
@@ -88,6 +88,10 @@ func (n Notice) how() string {
 		return "planloop review or planloop approve"
 	case "question_waits":
 		return "planloop review or planloop answer"
+	case "step_failed":
+		return "planloop step retry or planloop step skip"
+	case "run_ended":
+		return "planloop status"
 	case "reply_came":
 		return "planloop review or planloop comment"
 	}

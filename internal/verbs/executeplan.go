@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/planloop/planloop/internal/broadcast"
-	"github.com/planloop/planloop/internal/tokens"
 	"github.com/planloop/planloop/plan"
 )
 
@@ -31,15 +30,14 @@ const progressEvery = 5 * time.Second // progress is reported at least this ofte
 
 // ExecutePlanReply is the state of a run.
 type ExecutePlanReply struct {
-	PlanID   string          `json:"plan_id,omitempty"`
-	Status   string          `json:"status,omitempty"` // of the plan
-	Reason   plan.StopReason `json:"reason,omitempty"` // why nothing more is started; "" while the run continues
-	Message  string          `json:"message"`
-	Counts   RunCounts       `json:"counts,omitempty"`
-	Running  []string        `json:"running,omitempty"`
-	Ready    []string        `json:"ready,omitempty"`  // for agents
-	Asking   []string        `json:"asking,omitempty"` // steps that need a decision or an answer
-	Failures []string        `json:"failures,omitempty"`
+	PlanID  string          `json:"plan_id,omitempty"`
+	Status  string          `json:"status,omitempty"` // of the plan
+	Reason  plan.StopReason `json:"reason,omitempty"` // why nothing more is started; "" while the run continues
+	Message string          `json:"message"`
+	Counts  RunCounts       `json:"counts,omitempty"`
+	Running []string        `json:"running,omitempty"`
+	Ready   []string        `json:"ready,omitempty"` // for agents
+	Asks    []AskView       `json:"asks,omitempty"`  // what the run waits for
 	Heartbeat
 	asking
 }
@@ -343,32 +341,15 @@ func (s *Service) executionReply(state plan.State, c Caller, taking *participati
 		reply.Ready = append(reply.Ready, idAndTitle(step))
 	}
 	for step := range p.Steps.WithQuestion() {
-		reply.Asking = append(reply.Asking, idAndTitle(step)+questionOf(step))
 		if reply.ask == nil {
 			reply.ask = s.askAboutStep(state, step, c)
 		}
 	}
-	for step := range p.Steps.All() {
-		if step.Status == plan.Failed {
-			reply.Failures = append(reply.Failures, step.ID.String()+": "+
-				tokens.ShortenCautiously(oneLine(cmp.Or(step.Error, "no reason was given")), replanText, plan.MaxNote))
-		}
-	}
-	for _, list := range []*[]string{&reply.Running, &reply.Ready, &reply.Asking, &reply.Failures} {
+	reply.Asks = s.Asks(state, c)
+	for _, list := range []*[]string{&reply.Running, &reply.Ready} {
 		*list = firstOf(*list, fewShown, "and %d more")
 	}
 	return reply
-}
-
-// questionOf returns the question of a step, to follow its name.
-func questionOf(step *plan.Step) string {
-	switch ask := step.OpenQuestion(); ask.Kind {
-	case plan.AskApproval:
-		return " asks for approval"
-	case plan.AskPause:
-		return " asks: " + tokens.ShortenCautiously(oneLine(ask.Text), replanText, plan.MaxNote)
-	}
-	return " was started, and its outcome is unknown"
 }
 
 // fewShown is the most steps per list in the reply of a run.
@@ -424,8 +405,11 @@ func (r ExecutePlanReply) Text() string {
 	for _, list := range []struct {
 		name  string
 		lines []string
-	}{{"Running", r.Running}, {"Ready", r.Ready}, {"Asking", r.Asking}, {"Failed", r.Failures}} {
+	}{{"Running", r.Running}, {"Ready", r.Ready}} {
 		text += prefixed("\n"+list.name+": ", strings.Join(list.lines, "; "))
+	}
+	for _, ask := range r.Asks {
+		text += "\n" + ask.lines(r.NextAction)
 	}
 	return r.under(text)
 }

@@ -303,20 +303,23 @@ func (v view) planAction() NextAction {
 	case p.Status == plan.StatusReplanning:
 		return v.replanning(p)
 	}
+	if n, ok := v.endedRun(p); ok {
+		return n
+	}
 	if n, ok := v.stepAction(p); ok {
 		return n
 	}
 	for step := range p.Steps.Stale() {
-		return newAction(StepAsks, fmt.Sprintf("Step %s used a value that was replaced.", step.ID), append(append([]any{step,
-			" used a value that was replaced: "}, v.staleCalls(step)...), ".")...).withStep(step)
+		return v.staleAction(step)
 	}
 	return v.nothingReady(p)
 }
 
-// staleCalls returns the calls, as parts of say, that do a step with a replaced value again, or keep its result.
-func (v view) staleCalls(step *plan.Step) []any {
+// staleAction returns the next action for a step with a replaced value: do it again, or keep its result.
+func (v view) staleAction(step *plan.Step) NextAction {
 	again := Call{Kind: CallRecover, Step: step.ID, Choice: plan.Retry, WithDependents: true}
-	return []any{"do it again: ", v.leaveToUser(again), again, ", or keep its result: ", mark(step.ID, plan.Done)}
+	return newAction(StepAsks, fmt.Sprintf("Step %s used a value that was replaced.", step.ID), step, " used a value that was replaced: ",
+		"do it again: ", v.leaveToUser(again), again, ", or keep its result: ", mark(step.ID, plan.Done), ".").withStep(step)
 }
 
 // anotherPlan returns the call, as a part of say, that replaces a plan that is over. Only a person may replace an approved,

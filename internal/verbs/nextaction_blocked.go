@@ -115,20 +115,11 @@ func (v view) isPausedByPerson() bool {
 	return run != nil && run.IsPaused && run.PausedByPerson && !v.decides()
 }
 
-// questionForCaller returns the question the caller may answer. Anyone may answer for a step in unknown state.
+// questionForCaller returns the question the caller may answer.
 func (v view) questionForCaller(p *plan.Plan) (NextAction, bool) {
 	for step := range p.Steps.WithQuestion() {
-		ask, call := step.OpenQuestion(), Call{Kind: CallAnswerStep, Step: step.ID}
-		switch {
-		case step.IsUnknown():
-			return v.settleUnknown(step), true
-		case !v.decides():
-		case ask.Kind == plan.AskPause:
-			return newAction(StepAsks, fmt.Sprintf("Step %s asks: %s", step.ID, ask.Text), step, " asks you: ", call,
-				".").withStep(step), true
-		default:
-			return newAction(StepAsks, fmt.Sprintf("Step %s waits for your approval.", step.ID), step, " waits for you: ",
-				Call{Kind: CallApproveStep, Step: step.ID}, ", or ", Call{Kind: CallRejectStep, Step: step.ID}, ".").withStep(step), true
+		if v.decides() || step.IsUnknown() {
+			return v.question(step), true
 		}
 	}
 	return NextAction{}, false
@@ -178,28 +169,24 @@ func (v view) leaveToUser(call Call) string {
 	return "ask the user to run "
 }
 
-// waitForPerson returns the step for which the caller waits for a person: for an answer, an approval, or to resume the
+// waitForAnswer returns the next action while a person has to answer a step's question, or to approve it.
+func (v view) waitForAnswer(step *plan.Step, kind CallKind) NextAction {
+	return newAction(StepAsks, fmt.Sprintf("Step %s waits for a person.", step.ID), step,
+		" waits until a person runs ", Call{Kind: kind, Step: step.ID}, ": ", Call{Kind: CallWait}, ".").withStep(step)
+}
+
+// waitForPerson returns the ready step for which the caller waits for a person: for an answer, an approval, or to resume the
 // run.
 func (v view) waitForPerson(p *plan.Plan) (NextAction, bool) {
-	wait := func(step *plan.Step, kind CallKind) (NextAction, bool) {
-		return newAction(StepAsks, fmt.Sprintf("Step %s waits for a person.", step.ID), step,
-			" waits until a person runs ", Call{Kind: kind, Step: step.ID}, ": ", Call{Kind: CallWait}, ".").withStep(step), true
-	}
-	for step := range p.Steps.WithQuestion() {
-		if step.OpenQuestion().Kind == plan.AskPause {
-			return wait(step, CallAnswerStep)
-		}
-		return wait(step, CallApproveStep)
-	}
 	for step := range p.Steps.Ready() {
 		switch {
 		case v.isPausedByPerson() && step.NeedsEngine():
 			return newAction(RunPaused, "A person has paused the run.", "The run is paused before ", step.ID, " until a person runs ",
 				Call{Kind: CallResume}, ": ", Call{Kind: CallWait}, ".").withStep(step), true
 		case v.needsApproval(step):
-			return wait(step, CallApproveStep)
+			return v.waitForAnswer(step, CallApproveStep), true
 		case v.needsAnswer(step):
-			return wait(step, CallAnswerStep)
+			return v.waitForAnswer(step, CallAnswerStep), true
 		}
 	}
 	return NextAction{}, false
@@ -208,23 +195,8 @@ func (v view) waitForPerson(p *plan.Plan) (NextAction, bool) {
 // nothingReady returns the next action if no step is ready and the caller has none to finish: a step to retry, another
 // agent or a person to wait for, or a step that waits for one that will never be done.
 func (v view) nothingReady(p *plan.Plan) NextAction {
-	for step := range p.Steps.All() {
-		if len(p.Steps.UnmetDependencies(step.ID)) > 0 || step.IsExpanded() {
-			continue
-		}
-		var n NextAction
-		switch step.Status {
-		case plan.Blocked:
-			n = newAction(Deadlocked, fmt.Sprintf("Step %s is blocked%s, and no other step is ready.", step.ID, blockedReason(step)),
-				step, " is blocked: resolve that, then ")
-		case plan.Failed:
-			n = newAction(StepFailed, fmt.Sprintf("Step %s failed, and no other step is ready.", step.ID),
-				step, " failed: retry it with ")
-		default:
-			continue
-		}
-		n.Phrases = append(n.Phrases, v.retry(p, step)...)
-		return n.withStep(step)
+	if n, ok := v.firstAsk(p); ok {
+		return n
 	}
 	if n, ok := v.waitForPerson(p); ok {
 		return n

@@ -91,7 +91,7 @@ type RunListener interface {
 
 // Notice informs a person of an event.
 type Notice struct {
-	Event  string // plan_waits, question_waits, reply_came, mode_entered or mode_expired
+	Event  string // plan_waits, question_waits, step_failed, run_ended, reply_came, mode_entered or mode_expired
 	PlanID string
 	Title  string
 	Text   string

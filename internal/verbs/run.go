@@ -8,7 +8,6 @@ import (
 	"maps"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -25,7 +24,7 @@ type RunReply struct {
 	Duration int64                `json:"duration"`       // milliseconds this call took
 	Note     string               `json:"note,omitempty"` // the note with the reason
 	Failures []RunFailure         `json:"failures"`
-	Blocked  []RunFailure         `json:"blocked,omitempty"`  // steps reported as blocked
+	Asks     []AskView            `json:"asks,omitempty"`     // what it waits for
 	Starts   map[string]int       `json:"starts,omitempty"`   // number of agent starts, by agent name
 	Outside  map[string][]string  `json:"outside,omitempty"`  // files that agents changed although their steps do not name them
 	Moved    []string             `json:"moved,omitempty"`    // steps after which the work tree was at a different commit
@@ -33,8 +32,6 @@ type RunReply struct {
 	Outputs  map[string]RunOutput `json:"outputs"`            // values by step
 	Selected []SelectedStep       `json:"selected,omitempty"` // the steps that the run was limited to
 	Heartbeat
-
-	ways []string // next actions for blocked steps and unavailable agents
 }
 
 // RunCounts counts steps by status, and those of unknown outcome, which count as nothing else.
@@ -137,7 +134,10 @@ func (s *Service) RunReply(ctx context.Context, c Caller, state plan.State, over
 			reply.Note = run.Note
 		}
 	}
-	reply.tellBlocked(state, c)
+	reply.addChanges(p)
+	if over != plan.StopCompleted {
+		reply.Asks = s.Asks(state, c)
+	}
 	room := math.MaxInt
 	if c.brief() {
 		room = maxBriefOutputs
@@ -163,9 +163,9 @@ func (s *Service) RunReply(ctx context.Context, c Caller, state plan.State, over
 	return reply, nil
 }
 
-// tellBlocked adds the blocked steps, the changes that steps do not name, and the next actions.
-func (r *RunReply) tellBlocked(state plan.State, c Caller) {
-	for step := range state.Plan.Steps.All() {
+// addChanges adds the changes that steps do not name.
+func (r *RunReply) addChanges(p *plan.Plan) {
+	for step := range p.Steps.All() {
 		x := cmp.Or(step.Execution, &plan.Execution{})
 		if len(x.OutOfScopeFiles) > 0 {
 			r.Outside[step.ID.String()] = x.OutOfScopeFiles
@@ -176,29 +176,6 @@ func (r *RunReply) tellBlocked(state plan.State, c Caller) {
 		if x.ChangesUnknown {
 			r.Unseen = append(r.Unseen, step.ID.String())
 		}
-		if step.Status != plan.Blocked || step.IsUnknown() {
-			continue
-		}
-		r.Blocked = append(r.Blocked, RunFailure{step.ID.String(), WhyBlocked(step)})
-		r.ways = append(r.ways, fmt.Sprintf("To give instructions: %s; once resolved: %s; if %s is not needed: %s",
-			c.word(Call{Kind: CallAnswerStep, Step: step.ID}), c.word(Call{Kind: CallRecover, Step: step.ID, Choice: plan.Retry}), step.ID,
-			c.word(Call{Kind: CallRecover, Step: step.ID, Choice: plan.Skip})))
-	}
-	for _, q := range state.CurrentQuestions() {
-		if r.Reason != plan.StopWaitingForPerson {
-			break
-		}
-		r.ways = append(r.ways, q.ID+" waits for an answer: "+plan.Quote(plan.Shorten(q.Text, messageShown))+": "+
-			c.word(Call{Kind: CallAnswer}))
-	}
-	for step := range state.Plan.Steps.Stale() {
-		again := Call{Kind: CallRecover, Step: step.ID, Choice: plan.Retry, WithDependents: true}
-		r.ways = append(r.ways, step.ID.String()+" used a value that was replaced; to do it again: "+c.word(again)+
-			"; to keep its result: "+c.word(mark(step.ID, plan.Done)))
-	}
-	if r.Reason == plan.StopAgentUnavailable {
-		r.ways = append(r.ways, "Agents ended immediately "+strconv.Itoa(plan.MaxUnavailable)+
-			" times in a row without doing anything: log in, or wait for quota, then continue: "+c.word(Call{Kind: CallResume}))
 	}
 }
 
@@ -253,9 +230,6 @@ func (r RunReply) Text() string {
 	for _, failure := range r.Failures {
 		lines = append(lines, failure.StepID+" failed: "+failure.Error)
 	}
-	for _, blocked := range r.Blocked {
-		lines = append(lines, blocked.StepID+" was reported blocked: "+blocked.Error)
-	}
 	for _, id := range slices.Sorted(maps.Keys(r.Outside)) {
 		lines = append(lines, "warning: "+id+" "+history.ChangesOutside(r.Outside[id], false, false))
 	}
@@ -265,7 +239,9 @@ func (r RunReply) Text() string {
 	for _, id := range r.Unseen {
 		lines = append(lines, "warning: "+id+" "+history.ChangesOutside(nil, false, true))
 	}
-	lines = append(lines, r.ways...)
+	for _, ask := range r.Asks {
+		lines = append(lines, ask.lines(r.NextAction))
+	}
 	return r.under(strings.Join(lines, "\n"))
 }
 

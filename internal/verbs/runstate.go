@@ -12,7 +12,7 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// RunState is the engines' part of a status: the run, and the questions of steps.
+// RunState is the engines' part of a status: the run, and what it waits for.
 type RunState struct {
 	Run  *RunView  `json:"run,omitempty"`
 	Asks []AskView `json:"asks,omitempty"`
@@ -31,53 +31,26 @@ type RunView struct {
 	Broken bool `json:"-"` // no engine takes part, and none left in the regular way
 }
 
-// AskView is a step's question.
-type AskView struct {
-	ID      int           `json:"id"` // of the task
-	Title   string        `json:"title"`
-	Kind    plan.AskKind  `json:"kind"`
-	Code    string        `json:"code,omitempty"` // short digest of the call in question, as a person sees it
-	Text    string        `json:"text,omitempty"`
-	Tool    string        `json:"tool,omitempty"`
-	Args    string        `json:"args,omitempty"` // JSON
-	Choices []plan.Choice `json:"choices"`
+// runView returns the run of the current plan, nil without one.
+func (s *Service) runView(state plan.State) *RunView {
+	p, run := state.Plan, state.Run
+	if p == nil || p.IsCleared() || run == nil || run.Plan != p.Root() || p.FinalSummary != "" {
+		return nil
+	}
+	view := &RunView{ID: run.ID, Paused: run.IsPaused && run.EndedAt.IsZero(), Reason: run.Reason, Note: run.Note, Counts: countRun(p),
+		Broken: s.opts.Engines != nil && state.HasActiveRun() && !s.hasEngine(state)}
+	if run.EndedAt.IsZero() {
+		view.Ending = run.Ending
+	}
+	return view
 }
 
-func runState(state plan.State) RunState {
-	var r RunState
-	p := state.Plan
-	if p == nil || p.IsCleared() {
-		return r
-	}
-	if run := state.Run; run != nil && run.Plan == p.Root() && p.FinalSummary == "" {
-		r.Run = &RunView{ID: run.ID, Paused: run.IsPaused && run.EndedAt.IsZero(), Reason: run.Reason, Note: run.Note, Counts: countRun(p)}
-		if run.EndedAt.IsZero() {
-			r.Run.Ending = run.Ending
-		}
-	}
-	for step := range p.Steps.WithQuestion() {
-		ask := step.OpenQuestion()
-		view := AskView{ID: int(step.ID), Title: step.Title, Kind: ask.Kind, Text: ask.Text, Tool: step.Tool,
-			Choices: ask.Kind.Choices()}
-		if ask.Digest != "" {
-			view.Code = history.ShortDigest(ask.Digest)
-		}
-		if view.Args = string(ask.Args); view.Args == "" {
-			view.Args = string(step.Args)
-		}
-		r.Asks = append(r.Asks, view)
-	}
-	return r
+func (s *Service) runState(state plan.State, c Caller) RunState {
+	return RunState{Run: s.runView(state), Asks: s.Asks(state, c)}
 }
 
-// runState also detects a run that all engines left without ending it.
-func (s *Service) runState(state plan.State) RunState {
-	r := runState(state)
-	if r.Run != nil {
-		r.Run.Broken = s.opts.Engines != nil && state.HasActiveRun() && !s.hasEngine(state)
-	}
-	return r
-}
+// Asks lists what the plan's run waits for, or what a person has to decide, in the caller's words.
+func (s *Service) Asks(state plan.State, c Caller) []AskView { return s.view(state, c, Rules{}).asks() }
 
 func (r RunView) Text() string {
 	text, why := "Run "+r.ID, strings.ReplaceAll(string(r.Reason), "_", " ")
@@ -94,19 +67,6 @@ func (r RunView) Text() string {
 		text += " continues"
 	}
 	return text + prefixed(": ", r.Note) + "; " + r.Counts.text()
-}
-
-func (a AskView) text() string {
-	what := map[plan.AskKind]string{plan.AskApproval: "asks for a person's approval", plan.AskPause: "asks a person",
-		plan.AskUnknown: "was started, and its outcome is unknown"}[a.Kind]
-	text := fmt.Sprintf("%s %s %s", plan.StepID(a.ID), plan.QuoteWhole(a.Title), what) + prefixed(": ", safetext.AfterLabel(a.Text))
-	if a.Tool != "" {
-		text += "\n  " + a.Tool + " " + a.Args
-	}
-	if a.Code != "" {
-		text += " (code " + a.Code + ")"
-	}
-	return text
 }
 
 // RunningStep is the progress of a step that an engine carries out.
@@ -207,7 +167,7 @@ func (l RunProgress) Ongoing() bool { return !l.Paused && l.Reason == "" && !l.B
 
 // RunProgress returns the run of the current plan, open or over; false without a run.
 func (s *Service) RunProgress(state plan.State) (RunProgress, bool) {
-	view := s.runState(state).Run
+	view := s.runView(state)
 	if view == nil {
 		return RunProgress{}, false
 	}

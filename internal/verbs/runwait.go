@@ -41,13 +41,8 @@ func (s *Service) waitsFor(state plan.State, why plan.StopReason) string {
 	}
 	switch why {
 	case plan.StopWaitingForPerson:
-		for step := range state.Plan.Steps.WithQuestion() {
-			return "a person: " + idAndTitle(step) + questionOf(step)
-		}
-		for step := range state.Plan.Steps.All() {
-			if step.Status == plan.Blocked {
-				return "a person: " + idAndTitle(step) + " is blocked: " + WhyBlocked(step)
-			}
+		for _, ask := range s.Asks(state, Caller{}) {
+			return "a person: " + ask.text()
 		}
 		return "a person"
 	case plan.StopWaitingForAgent:

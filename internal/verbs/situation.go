@@ -64,7 +64,7 @@ func (v view) situation(ctx context.Context, next NextAction, p *plan.Plan, step
 	x.addPlan(v, p)
 	x.addInput(v, step)
 	if !v.scoped() {
-		x.addRun(v.runState(v.state))
+		x.addRun(v.runState(v.state, v.Caller))
 	}
 	x.addSteps(v, next, step, v.unverifiedSteps(ctx))
 	return x, nil
@@ -138,7 +138,9 @@ func (x *situation) addRun(run RunState) {
 	}
 	var asks []string
 	for _, ask := range run.Asks {
-		asks = append(asks, ask.text())
+		if ask.kind == askQuestion { // the others have facts of their own
+			asks = append(asks, ask.text())
+		}
 	}
 	x.addOwn("Questions of steps", "questions of steps", asks...).Long = true
 }

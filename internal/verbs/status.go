@@ -277,7 +277,7 @@ func (r *StatusReply) addDetails(v view, next NextAction, x situation) {
 	r.Enforcement = v.Enforcement(v.state)
 	r.PlanningContext, r.Feedback, r.Now.Earlier = planningContext(v.state), x.input, earlierDecision(v.state)
 	if !v.scoped() {
-		r.RunState = v.runState(v.state)
+		r.RunState = v.runState(v.state, v.Caller)
 		r.Proposal = strings.TrimSpace(proposalText(v.state))
 	}
 	if next.Reason == Closed {

@@ -168,6 +168,20 @@ func (s *Service) Events(ctx context.Context, after plan.Revision, follow bool) 
 	}
 }
 
+// RunHistory lists the runs of the track, oldest first.
+func (s *Service) RunHistory(ctx context.Context) (history.Runs, error) {
+	runs := history.Runs{}
+	for change, err := range s.session.Changes(ctx, 0, false) {
+		if err != nil {
+			return nil, err
+		}
+		runs.Add(change.Before, change.Record)
+	}
+	state, err := s.State(ctx)
+	runs.Finish(state)
+	return runs, err
+}
+
 // Purge deletes the workspace's whole history. Only a person may ask for it.
 func (s *Service) Purge(ctx context.Context, c Caller) error {
 	return s.session.Purge(ctx, c.Actor)

@@ -275,7 +275,7 @@ export interface AgentEnforcement {
 
 export type RunState = 'running' | 'paused' | 'interrupted' | 'over' | 'none';
 
-export type StopReason = 'completed' | 'cancelled' | 'paused' | 'failed' | 'waiting_for_person' | 'waiting_for_agent' | 'deadlocked' | 'agent_unavailable';
+export type StopReason = 'completed' | 'cancelled' | 'paused' | 'agent_unavailable' | 'failed' | 'waiting_for_person' | 'waiting_for_agent' | 'deadlocked';
 
 export interface RunStep {
   step: number;
