@@ -21,6 +21,7 @@ type AskView struct {
 
 	next NextAction
 	kind askOrder
+	fact string // a step's question in full, for a situation
 }
 
 // askOrder orders asks.
@@ -129,18 +130,20 @@ func (v view) stepAsks(p *plan.Plan, reason plan.StopReason) []AskView {
 		ask := step.OpenQuestion()
 		what := map[plan.AskKind]string{plan.AskApproval: "asks for a person's approval", plan.AskPause: "asks a person",
 			plan.AskUnknown: "was started, and its outcome is unknown"}[ask.Kind]
-		why := ask.Text
+		why, call := ask.Text, ""
 		if ask.Kind == plan.AskUnknown {
 			why = cmp.Or(why, step.Error)
 		}
 		if step.Tool != "" {
-			why = strings.TrimPrefix(why+"\n"+step.Tool+" "+cmp.Or(string(ask.Args), string(step.Args)), "\n")
+			call = "\n  " + step.Tool + " " + cmp.Or(string(ask.Args), string(step.Args))
 		}
 		if ask.Digest != "" {
-			why += " (code " + history.ShortDigest(ask.Digest) + ")"
+			call += " (code " + history.ShortDigest(ask.Digest) + ")"
 		}
+		fact := named(step) + " " + what + prefixed(": ", safetext.AfterLabel(why)) + call
+		why = strings.TrimSpace(why + call)
 		all = append(all, AskView{Step: step.ID.String(), What: named(step) + " " + what, Why: why, next: v.question(step),
-			kind: askQuestion})
+			kind: askQuestion, fact: fact})
 	}
 	for step := range p.Steps.Stale() {
 		all = append(all, AskView{Step: step.ID.String(), What: named(step) + " used a value that was replaced", kind: askStuck,

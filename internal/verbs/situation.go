@@ -139,7 +139,7 @@ func (x *situation) addRun(run RunState) {
 	var asks []string
 	for _, ask := range run.Asks {
 		if ask.kind == askQuestion { // the others have facts of their own
-			asks = append(asks, ask.text())
+			asks = append(asks, ask.fact)
 		}
 	}
 	x.addOwn("Questions of steps", "questions of steps", asks...).Long = true
