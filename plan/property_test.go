@@ -514,7 +514,8 @@ func drawSteps(t *rapid.T, size, highest int) []plan.NewStep {
 
 // drawCondition draws a condition that reads the end or the value of a step.
 func drawCondition(t *rapid.T, id plan.StepID) string {
-	return fmt.Sprintf(rapid.SampledFrom([]string{`steps.%s.ok`, `steps.%s.status == "failed"`, `steps.%s.value > 1`}).Draw(t, "condition"), id)
+	conditions := []string{`steps.%s.ok`, `steps.%s.status == "failed"`, `steps.%s.value > 1`}
+	return fmt.Sprintf(rapid.SampledFrom(conditions).Draw(t, "condition"), id)
 }
 
 func drawPatch(t *rapid.T, step func() plan.StepID) plan.Patch {

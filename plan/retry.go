@@ -73,7 +73,8 @@ func (d AttemptResult) events(s State, f Facts) []Event {
 	case step == nil || step.ClaimedBy != f.Actor.Name:
 		return []Event{StrayResult{Plan: d.Plan, Step: d.Step, Attempt: d.Attempt.Attempt, OK: d.Result.OK, Error: d.Result.Error,
 			Output: d.Output, By: f.Actor.Name, At: f.Now}}
-	case d.IsAgentUnavailable && !step.WasStopped() && (step.execution().UnavailableAgents+1 < MaxUnavailable || s.reachesUnavailableLimit()):
+	case d.IsAgentUnavailable && !step.WasStopped() &&
+		(step.execution().UnavailableAgents+1 < MaxUnavailable || s.reachesUnavailableLimit()):
 		return d.agentUnavailable(s, step, f)
 	}
 	return []Event{d.event(s, step, f)}
@@ -82,7 +83,7 @@ func (d AttemptResult) events(s State, f Facts) []Event {
 func (d AttemptResult) event(s State, step *Step, f Facts) Event {
 	x := step.execution()
 	policy, _ := ParseRetry(step.Retry) // it was cleaned
-	mayRetry := x.Retries+1 < policy.Attempts && s.Plan.Status == StatusActive && (d.IsTransient || x.IsRepeatable) && x.StoppedBy == ""
+	mayRetry := x.Retries+1 < policy.Attempts && s.Plan.Status == StatusActive && (d.IsTransient || x.IsRepeatable) && !step.WasStopped()
 	if stopped := step.stoppedError(); stopped != "" && !d.Result.OK {
 		d.Result.Error, d.IsAgentUnavailable, d.IsBlocked = stopped, false, false
 	}

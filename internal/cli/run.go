@@ -66,9 +66,9 @@ func newRunCommand(a *app) *cobra.Command {
 	flags.BoolVar(&detached, "detached", false, "be that engine")
 	_ = flags.MarkHidden("detached") // it exists
 	flags.BoolVar(&dry, "dry-run", false, "print the order of the steps, and run nothing")
+	flags.BoolVar(&past, "history", false, "list the runs so far, with results and durations")
 	cmd.MarkFlagsMutuallyExclusive("detach", "detached", "dry-run", "history", "wait")
 	cmd.MarkFlagsMutuallyExclusive("detach", "starts")
-	flags.BoolVar(&past, "history", false, "list the runs so far, with results and durations")
 	return cmd
 }
 
@@ -196,6 +196,41 @@ func (a *app) printRun(reply verbs.RunReply) error {
 		return a.printIndented(reply, "")
 	}
 	return a.reply(reply)
+}
+
+// plainRun prints the lines of a run without a terminal. With --json it prints only the waits, as notes.
+type plainRun struct {
+	*app
+	hangUp func() // called once nobody reads the lines: the run drains
+	isDeaf bool
+}
+
+func (p *plainRun) Recorded(_ plan.State, record plan.Record) {
+	if p.flags.json {
+		return
+	}
+	for _, line := range history.Lines(record) {
+		p.printLine(line)
+	}
+}
+
+func (p *plainRun) printLine(line string) {
+	if !p.isDeaf && p.print([]byte(safetext.EscapeLine(line)+"\n")) != nil {
+		p.isDeaf = true
+		p.hangUp()
+	}
+}
+
+// Progress prints nothing: the lines would pass too fast to read.
+func (*plainRun) Progress(plan.StepID, int, string) {}
+
+func (p *plainRun) Waiting(what string, since time.Time) {
+	line := p.forPeople("waiting since " + since.Local().Format("15:04") + " for " + what)
+	if p.flags.json {
+		p.note(line)
+		return
+	}
+	p.printLine(line)
 }
 
 func newPauseCommand(a *app) *cobra.Command {

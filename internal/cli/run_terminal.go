@@ -167,7 +167,7 @@ func (w *terminalRun) follow(ctx context.Context, hangUp func()) error {
 func (*terminalRun) Recorded(plan.State, plan.Record)  {}
 func (*terminalRun) Progress(plan.StepID, int, string) {}
 
-// Waiting shows what the run waits for below the steps.
+// Waiting shows the reason of a wait below the steps.
 func (w *terminalRun) Waiting(what string, since time.Time) {
 	text := w.forPeople("Waiting since " + since.Local().Format("15:04") + " for " + what + ".")
 	w.waiting.Store(&text)

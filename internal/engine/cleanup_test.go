@@ -40,7 +40,7 @@ func TestCleanUpOfARun(t *testing.T) {
 		ran   []string
 	}{
 		"completed": {named("ok", "a"), plan.StopCompleted, []string{"a", "c", "last"}},
-		"failed":    {named("fail", "a"), plan.StopDeadlocked, []string{"a", "rollback", "last"}},
+		"failed":    {named("fail", "a"), plan.StopFailed, []string{"a", "rollback", "last"}},
 		"critical":  {critical, plan.StopFailed, []string{"a", "rollback", "last"}},
 		"cancelled": {named("abort", "a"), plan.StopCancelled, []string{"a", "last"}},
 	} {
@@ -72,7 +72,7 @@ func TestRunOfSomeSteps(t *testing.T) {
 	if over, err := p.begin(t.Context(), engine.RunOptions{Only: []plan.StepID{3}}); err != nil || over != plan.StopFailed {
 		t.Errorf("over %q, %v", over, err)
 	}
-	p.run(plan.StopDeadlocked)
+	p.run(plan.StopFailed)
 	if !slices.Equal(ran, []string{"b", "c", "a", "last"}) {
 		t.Errorf("ran %q", ran)
 	}

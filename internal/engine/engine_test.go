@@ -121,7 +121,8 @@ func TestStoppedStep(t *testing.T) {
 			p.do(person(), plan.AnswerStep{Step: 1, Choice: plan.Stop})
 		}()
 		over, err := p.begin(t.Context(), engine.RunOptions{Parallel: 1})
-		if step := p.step(1); err != nil || step.Status != plan.Failed || step.Error != "stopped by ann" || !errors.Is(cause, process.ErrStopped) {
+		step := p.step(1)
+		if err != nil || step.Status != plan.Failed || step.Error != "stopped by ann" || !errors.Is(cause, process.ErrStopped) {
 			t.Errorf("%q, %v: %s, %q; the tool was told %v", over, err, step.Status, step.Error, cause)
 		}
 		if step := p.step(2); step.Status != plan.Done {

@@ -62,7 +62,7 @@ func TestNoRetryOfAStepThatIsNotSafe(t *testing.T) {
 		unsafe.Idempotent = false
 		p := newPlace(t, plan.Limits{NeverAsk: true}, unsafe)
 		p.setUp(plan.Spec{Tool: "unsafe", Retry: json.RawMessage(`{"attempts":4}`)})
-		p.run(plan.StopDeadlocked)
+		p.run(plan.StopFailed)
 		if len(calls) != 1 || p.step(1).Status != plan.Failed {
 			t.Errorf("%d calls, %+v", len(calls), p.step(1))
 		}
@@ -118,7 +118,7 @@ func TestOutputFile(t *testing.T) {
 	with.OutputFile, missing.OutputFile = "report.json", "nope.json"
 	p.setUp(with, missing, command, plan.Spec{Tool: "echo", DependsOn: []plan.StepID{1},
 		Args: json.RawMessage(`{"text":"$S001","n":"$S001.json.n"}`), When: "steps.S001.json.n == 7"})
-	p.run(plan.StopDeadlocked)
+	p.run(plan.StopFailed)
 	if step := p.step(1); step.Status != plan.Done || string(step.Result.Value) != `"{\"n\":7}\n"` {
 		t.Errorf("%s, %+v", step.Status, step.Result)
 	}

@@ -328,7 +328,8 @@ func (step *executionStep) source(at string, id plan.StepID, names stepNames) (s
 	to := sourceStep{Step: plan.Step{ID: id,
 		Spec: plan.Spec{Title: cmp.Or(step.Description, named(step.Tool, step.Args)), Tool: step.Tool, Args: args,
 			Critical: step.Critical, RequiresApproval: step.RequiresApproval, Idempotent: step.Idempotent, Timeout: step.Timeout,
-			Always: step.Always, Pause: step.Pause, When: step.When, ForEach: listOrText(step.ForEach), Retry: []byte(step.Retry), Cwd: step.Cwd,
+			Always: step.Always, Pause: step.Pause, When: step.When, ForEach: listOrText(step.ForEach),
+			Retry: []byte(step.Retry), Cwd: step.Cwd,
 			Lock: step.Lock, OutputFile: step.OutputFile},
 		Progress: plan.Progress{Status: plan.ExecutionWords.Status(string(step.Status))},
 	}}

@@ -20,6 +20,10 @@ func TestEveryEventHasWords(t *testing.T) {
 			e = plan.StepsAdded{Steps: []*plan.Step{{ID: 1}, {ID: 2}}}
 			phrase = phraseOf(e)
 		}
+		if _, again := e.(plan.StepsRenewed); again {
+			e = plan.StepsRenewed{Steps: []plan.StepID{1}}
+			phrase = phraseOf(e)
+		}
 		if phrase == "" {
 			t.Errorf("%s has no words", plan.EventKind(e))
 		}

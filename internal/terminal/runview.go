@@ -21,7 +21,7 @@ type RunView struct {
 	PlanView
 	Turn    int // position in the animation of running steps
 	Limits  RunLimits
-	Waiting string // what the run waits for, and since when
+	Waiting string // for what, and since when
 }
 
 // RunLimits is the duration of a run for its viewer, and its limits.

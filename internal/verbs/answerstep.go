@@ -40,7 +40,7 @@ type StepAnswerReply struct {
 // RecoverStep is the input of RecoverStep (execution: Strategy 3).
 type RecoverStep struct {
 	StepID plan.StepID      `json:"step_id" jsonschema:"description=such as S001"`
-	Choice Recovery         `json:"choice" jsonschema:"description=happened: the work is done; insert: steps to do first; stop a running step; abort the run"`
+	Choice Recovery         `json:"choice" jsonschema:"description=happened: it is done; insert steps to do first; stop it; abort the run"`
 	Args   *json.RawMessage `json:"args,omitempty" jsonschema:"type=object,description=other arguments to retry with"`
 	Reason *string          `json:"reason,omitempty" hint:"why"`
 	Steps  []NewTask        `json:"steps,omitempty" jsonschema:"description=to insert"`

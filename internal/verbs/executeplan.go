@@ -37,7 +37,7 @@ type ExecutePlanReply struct {
 	Counts  RunCounts       `json:"counts,omitempty"`
 	Running []string        `json:"running,omitempty"`
 	Ready   []string        `json:"ready,omitempty"` // for agents
-	Asks    []AskView       `json:"asks,omitempty"`  // what the run waits for
+	Asks    []AskView       `json:"asks,omitempty"`  // questions and obstacles
 	Heartbeat
 	asking
 }
@@ -281,7 +281,7 @@ func (s *Service) latestProgress(state plan.State) string {
 	return ""
 }
 
-// Waiting keeps what the run waits for as its progress.
+// Waiting keeps the reason of a wait as the progress.
 func (p *participation) Waiting(what string, since time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

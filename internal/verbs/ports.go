@@ -85,7 +85,7 @@ type RunListener interface {
 	Recorded(state plan.State, record plan.Record)
 	// Progress reports the progress of one of this engine's steps.
 	Progress(step plan.StepID, percent int, what string)
-	// Waiting reports what the run waits for, and since when.
+	// Waiting reports the reason of a wait, and its beginning.
 	Waiting(what string, since time.Time)
 }
 

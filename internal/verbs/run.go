@@ -24,7 +24,7 @@ type RunReply struct {
 	Duration int64                `json:"duration"`       // milliseconds this call took
 	Note     string               `json:"note,omitempty"` // the note with the reason
 	Failures []RunFailure         `json:"failures"`
-	Asks     []AskView            `json:"asks,omitempty"`     // what it waits for
+	Asks     []AskView            `json:"asks,omitempty"`     // questions and obstacles
 	Starts   map[string]int       `json:"starts,omitempty"`   // number of agent starts, by agent name
 	Outside  map[string][]string  `json:"outside,omitempty"`  // files that agents changed although their steps do not name them
 	Moved    []string             `json:"moved,omitempty"`    // steps after which the work tree was at a different commit

@@ -12,7 +12,7 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// RunState is the engines' part of a status: the run, and what it waits for.
+// RunState is the engines' part of a status: the run, its questions and obstacles.
 type RunState struct {
 	Run  *RunView  `json:"run,omitempty"`
 	Asks []AskView `json:"asks,omitempty"`

@@ -9,7 +9,7 @@ import (
 // noticeAfter is how long a run waits before a person gets a notice.
 const noticeAfter = 10 * time.Minute
 
-// runWait tells a run's listener what the run waits for, whenever that changes, and a person after ten minutes.
+// runWait reports each wait of a run to its listener, and after ten minutes to a person.
 type runWait struct {
 	service   *Service
 	caller    Caller
@@ -19,7 +19,7 @@ type runWait struct {
 	isNoticed bool
 }
 
-// update gets what an engine waits for, again and again while it waits.
+// update is called again and again while an engine waits.
 func (w *runWait) update(state plan.State, why plan.StopReason) {
 	now := w.service.opts.Now()
 	if what := w.service.waitsFor(state, why); what != w.what {
@@ -30,11 +30,11 @@ func (w *runWait) update(state plan.State, why plan.StopReason) {
 	}
 	if w.what != "" && !w.isNoticed && now.Sub(w.since) >= noticeAfter {
 		w.isNoticed = true
-		w.service.notify(Notice{Event: "run_waits", PlanID: state.Plan.ID, Title: "The run has waited for " + noticeAfter.String(), Text: w.what})
+		w.service.notify(Notice{Event: "run_waits", PlanID: state.Plan.ID, Title: "The run has waited for ten minutes", Text: w.what})
 	}
 }
 
-// waitsFor describes what a run waits for, "" if nothing is to be said.
+// waitsFor describes the reason of a run's wait, "" if it has none.
 func (s *Service) waitsFor(state plan.State, why plan.StopReason) string {
 	if state.Plan == nil {
 		return ""
@@ -55,7 +55,7 @@ func (s *Service) waitsFor(state plan.State, why plan.StopReason) string {
 	case "":
 		for step := range state.Plan.Steps.Running() {
 			if step.IsRunning() {
-				return idAndTitle(step) + ", which another planloop runs"
+				return idAndTitle(step) + ", which another process runs"
 			}
 		}
 		for _, step := range plan.StartableSteps(state, 1) {
