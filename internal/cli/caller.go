@@ -26,11 +26,22 @@ func (a *app) caller() verbs.Caller {
 	if ws := a.ws.Load(); ws != nil && who.Agent == "" && !who.Present {
 		who.Server = ws.client()
 	}
-	caller := verbs.Caller{Actor: who.Actor(), Face: terminal.CommandLine{Track: a.flags.track}}
+	caller := verbs.Caller{Actor: who.Actor(), Face: terminal.CommandLine{Track: a.flags.track}, Progress: a.noteWait()}
 	if ws := a.ws.Load(); ws != nil && caller.Actor.Kind == plan.Agent {
 		caller.Session = ws.callingSession()
 	}
 	return caller
+}
+
+// noteWait returns a function that notes what a command waits for, whenever that changes.
+func (a *app) noteWait() func(done, all int, what string) {
+	last := ""
+	return func(_, all int, what string) {
+		if all > 0 && what != last {
+			last = what
+			a.note(what)
+		}
+	}
 }
 
 // isReadByPerson reports whether a person at the terminal reads what a command prints.

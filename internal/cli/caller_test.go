@@ -32,7 +32,7 @@ func startedTries() map[string][]string {
 		"check": {"--id x -- true"}, "suggest": {""}, "plan": {"Mine"}, "plan start": {"Mine"}, "plan cancel": {""},
 		"submit": {`--json {"summary":"Mine","steps":[{"title":"Mine"}]}`}, "approve": {"", "S001"}, "reject": {"no"}, "edit": {"no"},
 		"answer": {"yes"}, "comment": {"no", "--met C1"}, "reply": {"C1 no"}, "pause": {""}, "step next": {""},
-		"step skip": {"S001 --reason x"}, "step retry": {"S001"}, "step settle": {"S001 --choice abort"},
+		"step skip": {"S001 --reason x"}, "step retry": {"S001"}, "step settle": {"S001 --choice abort"}, "step stop": {"S001"},
 		"replan": {`--json {"changes":"all"}`}, "plan restore": {"ID"}, "plan switch": {"main"}, "plan close": {"main"},
 		"import": {"plan.json", "--draft plan.json"}, "purge": {""}, "serve": {""},
 		"export": {"", "-o -", "--output new.json", "--output false", "--dir out"},

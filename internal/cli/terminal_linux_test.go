@@ -210,7 +210,7 @@ func TestRunInATerminal(t *testing.T) {
 	}
 	live.typeIn("\x03")
 	shown, code := live.ends()
-	if code != 3 || !strings.Contains(shown, "The run is over") || !strings.Contains(shown, "outcome unknown") {
+	if code != 4 || !strings.Contains(shown, "The run is over") || !strings.Contains(shown, "outcome unknown") {
 		t.Errorf("exit code %d: %q", code, shown)
 	}
 }

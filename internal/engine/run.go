@@ -88,7 +88,11 @@ func (r *run) loop(ctx context.Context) (plan.StopReason, error) {
 			return over, nil
 		}
 		if r.OnWait != nil && len(r.running) == 0 && err == nil {
-			r.OnWait(r.state, plan.FindStopReason(r.state))
+			why := plan.StopReason("")
+			if r.Wait {
+				why = plan.FindStopReason(r.state)
+			}
+			r.OnWait(r.state, why)
 		}
 		r.wait(ctx, changes)
 	}

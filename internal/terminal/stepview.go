@@ -227,6 +227,9 @@ func (v PlanView) become(step *plan.Step, row func(string, ...string)) {
 	row("files", step.AffectedFiles...)
 	if step.Execution != nil {
 		row("not named", step.Execution.OutOfScopeFiles...)
+		if step.IsStale() {
+			row("stale", "it used a value that was replaced")
+		}
 		if x := step.Execution; x.CommitMoved || x.ChangesUnknown {
 			row("warning", "it "+history.ChangesOutside(nil, x.CommitMoved, x.ChangesUnknown))
 		}

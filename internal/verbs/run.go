@@ -322,6 +322,62 @@ func (s *Service) pauseAndWait(ctx context.Context, c Caller) (message string, e
 	return " The run was paused until " + plan.IDs(waited) + " ended; to go on: " + c.word(Call{Kind: CallRun}) + ".", nil
 }
 
+// cleanUp ends the run of a plan that a person gives up while an engine is alive, and waits for the steps that run at its end. It returns
+// the steps that do not run, because nothing carries them out.
+func (s *Service) cleanUp(ctx context.Context, c Caller) (left []plan.StepID, err error) {
+	state, err := s.State(ctx)
+	if state = s.settleLost(ctx, state); err != nil || state.OpenRun() == nil || !plan.HasCleanup(state) {
+		return nil, err
+	}
+	isOver := func(state plan.State) bool { return state.OpenRun() == nil || !s.opts.Engines.Lives() }
+	if c.decides() && s.opts.Engines != nil && !isOver(state) {
+		if _, err := s.do(ctx, c, plan.EndRun{}); err != nil {
+			return nil, err
+		}
+		if state, err = s.awaitState(ctx, func(state plan.State) bool {
+			c.progress(0, 1, "waiting for the steps that run at the end")
+			return isOver(state)
+		}); err != nil {
+			return nil, err
+		}
+	}
+	for step := range currentSteps(state).All() {
+		if step.Always && !step.Status.IsFinished() {
+			left = append(left, step.ID)
+		}
+	}
+	return left, nil
+}
+
+// awaitState waits for a state, and settles the steps of engines that die before.
+func (s *Service) awaitState(ctx context.Context, isReached func(plan.State) bool) (plan.State, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	changes, err := s.session.Watch(ctx)
+	if err != nil {
+		return plan.State{}, err
+	}
+	look := time.NewTicker(lookEvery)
+	defer look.Stop()
+	for {
+		state, err := s.State(ctx)
+		if err != nil {
+			return state, err
+		}
+		if state = s.settleLost(ctx, state); isReached(state) {
+			return state, nil
+		}
+		select {
+		case <-changes:
+		case <-look.C:
+		case <-ctx.Done():
+		}
+		if ctx.Err() != nil {
+			return state, context.Cause(ctx)
+		}
+	}
+}
+
 // awaitProcesses waits until engines have ended the steps that ran before their run or plan was given up.
 func (s *Service) awaitProcesses(ctx context.Context, c Caller, before plan.State) error {
 	ids := runningSteps(before)
@@ -352,31 +408,12 @@ const lookEvery = 500 * time.Millisecond // for dead engines, which cause no eve
 
 // awaitEnd waits until no engine runs any of the steps, and reports the steps that it waits for.
 func (s *Service) awaitEnd(ctx context.Context, c Caller, ids []plan.StepID) error {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	changes, err := s.session.Watch(ctx)
-	if err != nil {
-		return err
-	}
-	look := time.NewTicker(lookEvery)
-	defer look.Stop()
-	for {
-		state, err := s.State(ctx)
-		if err != nil {
-			return err
+	_, err := s.awaitState(ctx, func(state plan.State) bool {
+		left := slices.DeleteFunc(runningSteps(state), func(id plan.StepID) bool { return !slices.Contains(ids, id) })
+		if len(left) > 0 {
+			c.progress(len(ids)-len(left), len(ids), "waiting for "+plan.IDs(left)+" to end")
 		}
-		left := slices.DeleteFunc(runningSteps(s.settleLost(ctx, state)), func(id plan.StepID) bool { return !slices.Contains(ids, id) })
-		if len(left) == 0 {
-			return nil
-		}
-		c.progress(len(ids)-len(left), len(ids), "waiting for "+plan.IDs(left)+" to end")
-		select {
-		case <-changes:
-		case <-look.C:
-		case <-ctx.Done():
-		}
-		if ctx.Err() != nil {
-			return context.Cause(ctx)
-		}
-	}
+		return len(left) == 0
+	})
+	return err
 }

@@ -59,6 +59,9 @@ func (s *Service) waitsFor(state plan.State, why plan.StopReason) string {
 			}
 		}
 		for _, step := range plan.StartableSteps(state, 1) {
+			if step.Lock != "" {
+				return "the lock " + step.Lock + ", for " + idAndTitle(step)
+			}
 			return "the next try of " + idAndTitle(step)
 		}
 	}

@@ -261,6 +261,10 @@ type ClearPlanReply struct {
 
 // ClearPlan abandons the current plan. A person can restore it.
 func (s *Service) ClearPlan(ctx context.Context, c Caller, _ ClearPlan) (ClearPlanReply, error) {
+	left, err := s.cleanUp(ctx, c)
+	if err != nil {
+		return ClearPlanReply{}, err
+	}
 	outcome, err := s.do(ctx, c, plan.Clear{})
 	if err != nil {
 		return ClearPlanReply{}, err
@@ -270,7 +274,7 @@ func (s *Service) ClearPlan(ctx context.Context, c Caller, _ ClearPlan) (ClearPl
 	}
 	before := outcome.Before.Plan
 	return ClearPlanReply{PlanID: before.ID, Status: string(outcome.After.Plan.Status), Discarded: before.Steps.Len(),
-		Restore:   restoreAdvice(c, before.ID),
+		Restore:   restoreAdvice(c, before.ID) + prefixed("; not run at the end: ", plan.ListIDs(left)),
 		Heartbeat: s.heartbeat(outcome.After, c)}, nil
 }
 
