@@ -22,8 +22,8 @@ func TestHalfWrittenStepFile(t *testing.T) {
 	kill(t, first)
 	running := filepath.Join(p.stateDir(), "running")
 	for path := range strings.Lines(files(t, running)) {
-		if path = strings.TrimSpace(path); strings.HasSuffix(path, ".json") {
-			half := strings.Replace(path, "S001-1", "S001-9", 1) + ".new"
+		if engine, ok := strings.CutSuffix(strings.TrimSpace(path), ".engine"); ok {
+			half := filepath.Join(running, "R1-S001-9."+filepath.Base(engine)+".new")
 			testenv.Check(t, os.WriteFile(half, []byte(`{"run":`), 0o600))
 		}
 	}
