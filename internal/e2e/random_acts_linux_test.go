@@ -50,9 +50,7 @@ func acts() []act {
 		{"approve", 4, "", func(w *world) { w.onQuestion(plan.AskApproval, "approve") }},
 		{"reject", 1, "", func(w *world) { w.onQuestion(plan.AskApproval, "reject", "no") }},
 		{"other track", 1, "", func(w *world) {
-			for range 2 { // purge takes a track with a single change for empty
-				w.say("--track", "side", "start", "--goal", "Aside", "--step", "Nothing")
-			}
+			w.say("--track", "side", "start", "--goal", "Aside", "--step", "Nothing")
 			w.atTerminal("purge", "--track", "side")
 		}},
 		{"other plan", 1, "", func(w *world) {
