@@ -2,7 +2,6 @@ package e2e_test
 
 import (
 	"cmp"
-	"fmt"
 	"os"
 	"strings"
 	"syscall"
@@ -220,9 +219,6 @@ func (w *world) settle() {
 		return
 	}
 	choice := []string{"retry", "retry", "skip", "happened"}[w.random.IntN(4)]
-	if w.isUsed(step.ID) {
-		choice = "retry" // its value is needed
-	}
 	args := []string{"step", "settle", step.ID.String(), "--choice", choice}
 	if choice != "retry" {
 		args = append(args, "--reason", "looked")
@@ -230,18 +226,6 @@ func (w *world) settle() {
 	if wasRunning := step.IsRunning(); w.say(args...).code == 0 && wasRunning {
 		w.noLeftovers(strings.Join(args, " "))
 	}
-}
-
-// isUsed reports whether a step of the current plan uses the value of another.
-func (w *world) isUsed(id plan.StepID) bool {
-	prefix := fmt.Sprintf("p%d.", w.plans)
-	for name, s := range w.log.steps {
-		when, _ := s.fields["when"].(string)
-		if strings.HasPrefix(name, prefix) && (s.source == id || strings.Contains(when, id.String())) {
-			return true
-		}
-	}
-	return false
 }
 
 // markByAgent has an agent begin a step or end its own.
