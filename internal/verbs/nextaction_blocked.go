@@ -160,9 +160,13 @@ func (v view) isPausedByPerson() bool {
 	return run != nil && run.IsPaused && run.PausedByPerson && !v.decides()
 }
 
-// questionForCaller returns the question the caller may answer. Anyone may answer for a step in unknown state.
-func (v view) questionForCaller(p *plan.Plan) (NextAction, bool) {
+// questionForCaller returns the question the caller may answer, of all steps if match is nil. Anyone may answer for a step in
+// unknown state.
+func (v view) questionForCaller(p *plan.Plan, match func(*plan.Step) bool) (NextAction, bool) {
 	for step := range p.Steps.WithQuestion() {
+		if match != nil && !match(step) {
+			continue
+		}
 		ask, call := step.OpenQuestion(), Call{Kind: CallAnswerStep, Step: step.ID}
 		switch {
 		case step.IsUnknown():
@@ -253,8 +257,25 @@ func (v view) waitForPerson(p *plan.Plan) (NextAction, bool) {
 // nothingReady returns the next action if no step is ready and the caller has none to finish: a step to retry, another
 // agent or a person to wait for, or a step that waits for one that will never be done.
 func (v view) nothingReady(p *plan.Plan) NextAction {
+	isOpen := func(step *plan.Step) bool { return len(p.Steps.UnmetDependencies(step.ID)) == 0 && !step.IsExpanded() }
+	if n, ok := v.stuck(p, isOpen); ok {
+		return n
+	}
+	if n, ok := v.waitForPerson(p); ok {
+		return n
+	}
+	for step := range p.Steps.Running() {
+		if !step.IsLooping() && v.isOthers(step) && len(p.Steps.UnmetDependencies(step.ID)) == 0 {
+			return v.waitForOwner(step)
+		}
+	}
+	return v.deadlock(p)
+}
+
+// stuck returns the next action for the first blocked or failed step that matches.
+func (v view) stuck(p *plan.Plan, match func(*plan.Step) bool) (NextAction, bool) {
 	for step := range p.Steps.All() {
-		if len(p.Steps.UnmetDependencies(step.ID)) > 0 || step.IsExpanded() {
+		if !match(step) {
 			continue
 		}
 		var n NextAction
@@ -269,17 +290,9 @@ func (v view) nothingReady(p *plan.Plan) NextAction {
 			continue
 		}
 		n.Phrases = append(n.Phrases, v.retry(p, step)...)
-		return n.withStep(step)
+		return n.withStep(step), true
 	}
-	if n, ok := v.waitForPerson(p); ok {
-		return n
-	}
-	for step := range p.Steps.Running() {
-		if !step.IsLooping() && v.isOthers(step) && len(p.Steps.UnmetDependencies(step.ID)) == 0 {
-			return v.waitForOwner(step)
-		}
-	}
-	return v.deadlock(p)
+	return NextAction{}, false
 }
 
 // blockedReason returns the first line of a blocked step's reason in brackets, "" without a reason.
