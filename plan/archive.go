@@ -346,12 +346,13 @@ func (a Restore) decide(s State, f Facts) ([]Event, error) {
 	if body.Highest, err = s.continueVersion(f.FormerPlan, body.Steps, f.FormerPlan.Steps.Highest()); err != nil {
 		return nil, err
 	}
-	if f.Actor.IsPresent() && head.WasInForce() {
-		return append(archive(s, "restored_over", f.Now), PlanRestored{Plan: body, At: f.Now}), nil
-	}
-	if s.Draft != nil {
+	asCurrent := f.Actor.IsPresent() && head.WasInForce()
+	if s.Draft != nil && (!asCurrent || s.Draft.Root() == body.Root()) { // beside its own plan it would become a revision
 		return nil, conflict("the plan "+Quote(s.Draft.Objective)+" ("+s.Draft.ID+") already waits for a decision",
 			"ask the user to decide on it first")
+	}
+	if asCurrent {
+		return append(archive(s, "restored_over", f.Now), PlanRestored{Plan: body, At: f.Now}), nil
 	}
 	if s.Plan != nil && s.Plan.Root() == body.Root() { // with its own id it would be a revision of the current plan
 		body.PreviousPlanID, body.ID, body.Version = body.ID, newPlanID(s, body.Objective, f.Now), 1

@@ -193,6 +193,27 @@ func TestRestoreRefuses(t *testing.T) {
 	wantRefusal(t, w.refused(person, plan.Restore{PlanID: current}), plan.Conflict, "", "is the current one")
 }
 
+// A plan that already came back as a draft, or another version of it, waits for the decision: beside its own plan in force the
+// draft would become that plan's revision, which nobody proposed.
+func TestRestoreBesideTheSamePlansDraft(t *testing.T) {
+	w := executing(t)
+	first := w.state.Plan.ID
+	w.do(person, plan.Replan{Changes: "another way"})
+	second := w.state.Plan.ID
+	w.do(person, plan.SetUp{Outline: plan.Outline{Objective: "Next"}})
+	next := w.state.Plan.ID
+	w.do(ann, plan.Restore{PlanID: first})
+	for _, id := range []string{first, second} {
+		err := w.refused(person, plan.Restore{PlanID: id})
+		wantRefusal(t, err, plan.Conflict, "", "already waits for a decision", w.state.Draft.ID)
+	}
+	w.do(person, plan.SetUp{Outline: plan.Outline{Objective: "Last"}})
+	w.do(person, plan.Restore{PlanID: next})
+	if w.state.Plan.ID != next || w.state.Draft == nil {
+		t.Errorf("%s is current, with the draft %v", w.state.Plan.ID, w.state.Draft)
+	}
+}
+
 func TestRestoreNeedsTheRightBody(t *testing.T) {
 	w := withPlan(t, titled("a"))
 	id := w.state.Plan.ID

@@ -101,6 +101,11 @@ func (a UpdateStep) checkOrder(steps Steps, step *Step) error {
 	return nil
 }
 
+// IsCleanup reports whether a step is left that runs although the plan has failed or its run is given up.
+func (s Steps) IsCleanup(step *Step) bool {
+	return !step.HasEnded() && (step.Always || s.reactsToFailure(step))
+}
+
 // HasCleanup reports whether the plan has steps left that run although it has failed or its run is given up.
 func HasCleanup(s State) bool {
 	p := s.Plan
@@ -113,7 +118,7 @@ func HasCleanup(s State) bool {
 		return false
 	}
 	for step := range p.Steps.All() {
-		if !step.HasEnded() && p.Steps.reactsToFailure(step) {
+		if p.Steps.IsCleanup(step) {
 			return true
 		}
 	}

@@ -254,3 +254,72 @@ func TestFailureTakenUpAgain(t *testing.T) {
 		t.Errorf("starts %v, over %q", starts, over)
 	}
 }
+
+// cleaning returns a run whose critical step has failed, so that the plan has the status, and whose clean-up comes next.
+func cleaning(t *testing.T, status plan.PlanStatus, cleanup plan.NewStep) *workspace {
+	w := newWorkspace(t)
+	if w.limits.MaxReplans = 1; status == plan.StatusReplanning {
+		w.limits.MaxReplans = 2
+	}
+	w.do(person, plan.SetUp{Outline: plan.Outline{Objective: "Ship it"}, Steps: []plan.NewStep{mustWork(tool("a")), titled("b"), cleanup}})
+	w.found = func(_ *plan.Step, r *plan.Resolution) { r.IsRepeatable = true }
+	for again := range 2 {
+		if again > 0 {
+			w.do(person, plan.Replan{Changes: "another way"})
+		}
+		if w.state.OpenRun() == nil {
+			w.do(person, plan.BeginRun{})
+		}
+		w.advance(1)
+		w.do(engine, plan.Schedule{Results: []plan.AttemptResult{w.finished(1, failed("no"))}})
+	}
+	w.wantStatus(status)
+	return w
+}
+
+// TestCleanUpInAFailedPlan: clean-up is tried again, settled and answered as in an active plan; the other steps are not.
+func TestCleanUpInAFailedPlan(t *testing.T) {
+	for _, status := range []plan.PlanStatus{plan.StatusReplanning, plan.StatusFailed} {
+		for _, last := range []plan.NewStep{always("z"), rolled("z", `steps.S001.status == "failed"`)} {
+			w := cleaning(t, status, last)
+			w.wantAdvance(1, []string{"step_started"})
+			passing := w.finished(3, failed("no"))
+			passing.IsTransient = true
+			w.wantAdvance(1, []string{"step_retried", "step_started"}, passing)
+
+			lost := cleaning(t, status, last)
+			lost.found = nil
+			lost.advance(1)
+			cut := lost.finished(3, failed("no"))
+			cut.IsInterrupted = true
+			lost.do(engine, plan.Schedule{Results: []plan.AttemptResult{cut}})
+			lost.do(person, plan.AnswerStep{Step: 3, Choice: plan.Happened})
+
+			for name, answer := range map[string]plan.Action{
+				"approve": plan.AnswerStep{Step: 3, Choice: plan.Approve}, "deny": plan.AnswerStep{Step: 3, Choice: plan.Deny},
+				"skip": plan.AnswerStep{Step: 3, Choice: plan.Skip}, "abort": plan.AnswerStep{Step: 3, Choice: plan.Abort},
+				"mark": plan.MarkStep{Step: 3, Status: plan.Skipped}, "done": plan.MarkStep{Step: 3, Status: plan.Done},
+			} {
+				step := last
+				step.RequiresApproval = true
+				w := cleaning(t, status, step)
+				w.wantAdvance(1, []string{"step_asked"})
+				if got := plan.FindStopReason(w.state); got != plan.StopWaitingForPerson {
+					t.Errorf("%s, %s: over %q", status, name, got)
+				}
+				w.do(person, answer)
+				if name == "abort" && w.state.OpenRun() != nil { // the always step still asks
+					w.do(person, answer)
+				}
+				if got := plan.FindStopReason(w.state); got == plan.StopWaitingForPerson && w.state.OpenRun() != nil {
+					t.Errorf("%s, %s: it still waits", status, name)
+				}
+				if status == plan.StatusFailed {
+					w.refused(person, plan.MarkStep{Step: 2, Status: plan.Skipped})
+					w.refused(person, plan.AnswerStep{Step: 2, Choice: plan.Skip})
+					w.refused(person, plan.AnswerStep{Step: 1, Choice: plan.Retry})
+				}
+			}
+		}
+	}
+}

@@ -118,9 +118,10 @@ func (s State) isWorkingOn(id StepID, by Actor) bool {
 }
 
 // FindReportableStep returns a step of the current plan, or refuses if the actor may not mark it or report on it.
-// Results of a step in flight are accepted even after the plan has failed.
+// Results of a step in flight, and marks of clean-up, are accepted even after the plan has failed.
 func FindReportableStep(s State, id StepID, by Actor) (*Step, error) {
 	p, err := currentPlan(s)
+	isCleanup := func() bool { step, ok := p.Steps.Get(id); return ok && p.Steps.IsCleanup(step) }
 	switch {
 	case err != nil:
 		return nil, err
@@ -128,7 +129,7 @@ func FindReportableStep(s State, id StepID, by Actor) (*Step, error) {
 		return nil, conflict("the plan was cleared and has no steps", "set up a new plan")
 	case p.FinalSummary != "":
 		return nil, conflict("the plan is closed with its final summary", "set up a new plan")
-	case p.Status == StatusFailed && !s.isWorkingOn(id, by), p.Status == StatusDraft:
+	case p.Status == StatusFailed && !s.isWorkingOn(id, by) && !isCleanup(), p.Status == StatusDraft:
 		return nil, conflict(fmt.Sprintf("the plan %s, so no step can be marked", p.Status.Predicate()), remedy(p))
 	}
 	if _, known := p.Steps.Get(id); !known && s.hasRevision() && s.Draft.Steps.Position(id) >= 0 {

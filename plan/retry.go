@@ -83,7 +83,8 @@ func (d AttemptResult) events(s State, f Facts) []Event {
 func (d AttemptResult) event(s State, step *Step, f Facts) Event {
 	x := step.execution()
 	policy, _ := ParseRetry(step.Retry) // it was cleaned
-	mayRetry := x.Retries+1 < policy.Attempts && s.Plan.Status == StatusActive && (d.IsTransient || x.IsRepeatable) && !step.WasStopped()
+	mayRetry := x.Retries+1 < policy.Attempts && (s.Plan.Status == StatusActive || s.Plan.Steps.IsCleanup(step)) &&
+		(d.IsTransient || x.IsRepeatable) && !step.WasStopped()
 	if stopped := step.stoppedError(); stopped != "" && !d.Result.OK {
 		d.Result.Error, d.IsAgentUnavailable, d.IsBlocked = stopped, false, false
 	}

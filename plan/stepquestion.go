@@ -111,7 +111,8 @@ func (a AnswerStep) checkChoice(s State, step *Step, f Facts) error {
 	switch {
 	case a.Choice == Stop:
 		return s.checkStop(step, f)
-	case s.Plan.FinalSummary != "" || s.Plan.Status == StatusFailed || s.Plan.Status == StatusDraft:
+	case s.Plan.FinalSummary != "" || s.Plan.Status == StatusDraft,
+		s.Plan.Status == StatusFailed && (a.Choice == Insert || !s.Plan.Steps.IsCleanup(step)):
 		return conflict("the plan "+s.Plan.Status.Predicate()+", so no decision is possible about "+name, remedy(s.Plan))
 	case a.Choice == Abort && s.OpenRun() == nil:
 		return conflict("no run is open", "clear the plan to give it up")

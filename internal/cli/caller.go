@@ -18,7 +18,7 @@ import (
 // caller returns an agent started for a step, a named agent, the client of a server with the same host, CI, or the user.
 func (a *app) caller() verbs.Caller {
 	if agent, is := a.stepAgentActor(plan.ChannelAgentShell); is {
-		return verbs.Caller{Actor: agent, Face: terminal.CommandLine{Track: a.flags.track}}
+		return verbs.Caller{Actor: agent, Face: a.face()}
 	}
 	found := a.evidence().Present() // also on a shared terminal: the core refuses decisions there
 	who := workspace.Caller{Agent: a.agentName(), Login: a.login(), CI: workspace.InCI(a.getenv), Terminal: a.inIsTerminal,
@@ -26,7 +26,7 @@ func (a *app) caller() verbs.Caller {
 	if ws := a.ws.Load(); ws != nil && who.Agent == "" && !who.Present {
 		who.Server = ws.client()
 	}
-	caller := verbs.Caller{Actor: who.Actor(), Face: terminal.CommandLine{Track: a.flags.track}, Progress: a.noteWait()}
+	caller := verbs.Caller{Actor: who.Actor(), Face: a.face(), Progress: a.noteWait()}
 	if ws := a.ws.Load(); ws != nil && caller.Actor.Kind == plan.Agent {
 		caller.Session = ws.callingSession()
 	}
@@ -42,6 +42,11 @@ func (a *app) noteWait() func(done, all int, what string) {
 			a.note(what)
 		}
 	}
+}
+
+// face writes calls as commands, which name the track of this command unless main is the only one.
+func (a *app) face() terminal.CommandLine {
+	return terminal.CommandLine{Track: cmp.Or(a.flags.track, a.shownTrack)}
 }
 
 // isReadByPerson reports whether a person at the terminal reads what a command prints.

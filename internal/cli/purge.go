@@ -98,15 +98,25 @@ func (a *app) histories(ctx context.Context, opened workspace.Workspace, all boo
 	}
 	for _, place := range places {
 		ws, state, failed := a.readTrack(ctx, place)
+		hasHistory := failed == nil && ws.hasHistory(ctx, state)
 		if failed == nil {
 			failed = ws.release()
 		}
-		err = errors.Join(err, failed)
-		if state.Revision > 1 || state.Revision == 1 && place.Track == "" { // else empty or purged
+		if err = errors.Join(err, failed); hasHistory {
 			found = append(found, trackHistory{ws, state})
 		}
 	}
 	return found, err
+}
+
+// hasHistory reports whether the log has more than the record that the history before it was deleted.
+func (ws *openWorkspace) hasHistory(ctx context.Context, state plan.State) bool {
+	if state.Revision == 1 {
+		for first, err := range ws.session.Records(ctx, 0) {
+			return err != nil || first.Action != plan.ActionWord(plan.Purge{})
+		}
+	}
+	return state.Revision > 1
 }
 
 func describeHistories(histories []trackHistory, between string) string {

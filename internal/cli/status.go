@@ -138,7 +138,7 @@ func (a *app) statusForPerson(ctx context.Context, reply verbs.StatusReply) erro
 	}
 	tell("Waiting for you: ", waits)
 	for _, w := range waiting {
-		tell("  ", terminal.SentenceEnd(waitingText(w))+" "+commandFor(state, w))
+		tell("  ", terminal.SentenceEnd(waitingText(w))+" "+a.commandFor(state, w))
 	}
 	if reply.Session == nil {
 		lines = append(lines, s.Next(ws.verbs.NextActionIn(state, a.caller()).For(a.caller()))...)
@@ -217,7 +217,7 @@ func firstOf(texts []string) string {
 }
 
 // commandFor returns the command that deals with an item of the inbox.
-func commandFor(state plan.State, w review.Waiting) string {
+func (a *app) commandFor(state plan.State, w review.Waiting) string {
 	switch w.Kind {
 	case review.PlanWaits:
 		return "planloop approve, or planloop review in a browser; planloop edit COMMENT; planloop reject"
@@ -226,17 +226,17 @@ func commandFor(state plan.State, w review.Waiting) string {
 	case review.ReplyWaits:
 		return "planloop comment shows it in full; to resolve it: planloop comment --met " + w.ID
 	case review.BlockerWaits:
-		return "Once fixed: " + commandText(verbs.Call{Kind: verbs.CallClear, ID: w.ID})
+		return "Once fixed: " + a.commandText(verbs.Call{Kind: verbs.CallClear, ID: w.ID})
 	}
 	var step *plan.Step
 	if state.Plan != nil {
 		step, _ = state.Plan.Steps.Get(plan.StepID(w.Step))
 	}
 	if step == nil { // removed since
-		return commandText(verbs.Call{Kind: verbs.CallRead})
+		return a.commandText(verbs.Call{Kind: verbs.CallRead})
 	}
 	call := func(act verbs.CallKind, choice plan.Choice) string {
-		return commandText(verbs.Call{Kind: act, Step: step.ID, Choice: choice})
+		return a.commandText(verbs.Call{Kind: act, Step: step.ID, Choice: choice})
 	}
 	skip := call(verbs.CallRecover, plan.Skip)
 	switch ask := step.OpenQuestion(); {
@@ -253,7 +253,7 @@ func commandFor(state plan.State, w review.Waiting) string {
 }
 
 // commandText returns a call as a person types it.
-func commandText(call verbs.Call) string {
-	text, _ := terminal.CommandLine{}.Word(call)
+func (a *app) commandText(call verbs.Call) string {
+	text, _ := a.face().Word(call)
 	return text
 }

@@ -169,6 +169,23 @@ func TestPurgeInATerminal(t *testing.T) {
 	}
 }
 
+// A track with a single change has a history, and one that was purged has none.
+func TestPurgeOfASingleChange(t *testing.T) {
+	for _, track := range []string{"main", "side"} {
+		h := newHome(t)
+		h.run("--track", track, "start", "Nothing")
+		purge := h.terminal(80, 24, "--track", track, "purge")
+		purge.out.waitFor("1 plan, 1 change of history.")
+		purge.typeIn("purge\n")
+		if shown, code := purge.ends(); code != 0 || !strings.Contains(shown, "are deleted.") {
+			t.Errorf("%s: exit code %d: %s", track, code, shown)
+		}
+		if shown, code := h.terminal(80, 24, "--track", track, "purge").ends(); code != 0 || !strings.Contains(shown, "has no history.") {
+			t.Errorf("%s, again: exit code %d: %s", track, code, shown)
+		}
+	}
+}
+
 // The live view has a screen of its own, follows changes, and leaves the last one in the terminal.
 func TestWatchInATerminal(t *testing.T) {
 	h := newHome(t)

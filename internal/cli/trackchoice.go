@@ -110,7 +110,10 @@ func (a *app) chooseTrack(cmd *cobra.Command, args []string) error {
 		choice = slices.DeleteFunc(slices.Clone(open), func(t trackSummary) bool { return t.waiting == 0 })
 	}
 	switch {
-	case len(open) == 0 || need == anyTrack && len(open) > 1:
+	case len(open) == 0:
+		return nil
+	case need == anyTrack && len(open) > 1:
+		a.shownTrack = workspace.MainTrack
 		return nil
 	case len(choice) == 1:
 		a.flags.track = choice[0].Track

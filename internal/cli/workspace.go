@@ -33,6 +33,7 @@ type app struct {
 		yes                      bool // an approved, unfinished plan may go
 		json, ephemeral, verbose bool
 	}
+	shownTrack string            // what a command without --track shows beside other open tracks
 	settings   map[string]string // configuration keys given as flags
 	noWarnings bool              // no warnings: another program reads both outputs
 	isParsed   bool              // the command line was understood

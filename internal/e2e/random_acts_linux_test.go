@@ -2,7 +2,6 @@ package e2e_test
 
 import (
 	"cmp"
-	"fmt"
 	"os"
 	"strings"
 	"syscall"
@@ -50,9 +49,7 @@ func acts() []act {
 		{"approve", 4, "", func(w *world) { w.onQuestion(plan.AskApproval, "approve") }},
 		{"reject", 1, "", func(w *world) { w.onQuestion(plan.AskApproval, "reject", "no") }},
 		{"other track", 1, "", func(w *world) {
-			for range 2 { // purge takes a track with a single change for empty
-				w.say("--track", "side", "start", "--goal", "Aside", "--step", "Nothing")
-			}
+			w.say("--track", "side", "start", "--goal", "Aside", "--step", "Nothing")
 			w.atTerminal("purge", "--track", "side")
 		}},
 		{"other plan", 1, "", func(w *world) {
@@ -222,9 +219,6 @@ func (w *world) settle() {
 		return
 	}
 	choice := []string{"retry", "retry", "skip", "happened"}[w.random.IntN(4)]
-	if w.isUsed(step.ID) {
-		choice = "retry" // its value is needed
-	}
 	args := []string{"step", "settle", step.ID.String(), "--choice", choice}
 	if choice != "retry" {
 		args = append(args, "--reason", "looked")
@@ -232,18 +226,6 @@ func (w *world) settle() {
 	if wasRunning := step.IsRunning(); w.say(args...).code == 0 && wasRunning {
 		w.noLeftovers(strings.Join(args, " "))
 	}
-}
-
-// isUsed reports whether a step of the current plan uses the value of another.
-func (w *world) isUsed(id plan.StepID) bool {
-	prefix := fmt.Sprintf("p%d.", w.plans)
-	for name, s := range w.log.steps {
-		when, _ := s.fields["when"].(string)
-		if strings.HasPrefix(name, prefix) && (s.source == id || strings.Contains(when, id.String())) {
-			return true
-		}
-	}
-	return false
 }
 
 // markByAgent has an agent begin a step or end its own.

@@ -120,8 +120,9 @@ func (w *world) follow(status statusReply, again int) bool {
 	if again == 0 && w.random.IntN(5) == 0 {
 		args = useful[w.random.IntN(len(useful))]
 	}
-	if slices.Contains(args, "happened") && w.isUsed(w.stepNamed(args)) {
-		args = useful[len(useful)-1] // retry it, for its value
+	if i := slices.IndexFunc(useful, func(args []string) bool { return slices.Contains(args, "--with-dependents") }); i >= 0 &&
+		slices.Contains(args, "--args") {
+		args = useful[i] // for the value, which a person would know otherwise
 	}
 	if args[0] == "run" {
 		w.await(w.begin(args[1:]...))
@@ -137,16 +138,6 @@ func (w *world) follow(status statusReply, again int) bool {
 		return false
 	}
 	return true
-}
-
-// stepNamed returns the step that a command names, 0 if none.
-func (w *world) stepNamed(args []string) plan.StepID {
-	for _, word := range args {
-		if id, err := plan.ParseStepID(word); err == nil {
-			return id
-		}
-	}
-	return 0
 }
 
 // agentsAct lets each agent that has claimed a step do its own next action. It reports whether there was one.

@@ -30,13 +30,16 @@ func (r *run) announce() (withdraw func(), err error) {
 			return nil, err
 		}
 	}
-	path := filepath.Join(folder, strings.ReplaceAll(r.actor.Name, "#", "-")+engineEnding)
+	path := filepath.Join(folder, fileName(r.actor.Name)+engineEnding)
 	file, err := safefile.Open(path, os.O_CREATE|os.O_WRONLY)
 	if err != nil {
 		return nil, fmt.Errorf("announce the engine: %w", err)
 	}
 	return sync.OnceFunc(func() { _ = os.Remove(path) }), file.Close()
 }
+
+// fileName returns an engine's name as part of a file's.
+func fileName(engine string) string { return strings.ReplaceAll(engine, "#", "-") }
 
 // announced returns the names of the announced engines, by the paths of their files.
 func announced(stateDir string) map[string]string {

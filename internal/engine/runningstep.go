@@ -114,11 +114,20 @@ func (e *Engine) endLeftovers(engine string) error {
 		}
 		removeStepFiles(base)
 	}
+	if e.opts.StateDir != "" {
+		half, _ := filepath.Glob(filepath.Join(e.opts.StateDir, runningFolder, "*"+halfStepFile(engine))) // the pattern is valid
+		for _, path := range half {
+			_ = os.Remove(path)
+		}
+	}
 	return all
 }
 
+// halfStepFile is the ending of a step's file while an engine writes it. It names the engine, since the text does not yet.
+func halfStepFile(engine string) string { return "." + fileName(engine) + ".new" }
+
 func removeStepFiles(base string) {
-	for _, ending := range append(logEndings(), stepEnding, stepEnding+".new") {
+	for _, ending := range append(logEndings(), stepEnding) {
 		_ = os.Remove(base + ending)
 	}
 }
@@ -203,14 +212,14 @@ func (f *stepFile) write() {
 	if err != nil {
 		return
 	}
-	path := f.base + stepEnding
-	file, err := safefile.Open(path+".new", os.O_CREATE|os.O_TRUNC|os.O_WRONLY)
+	half := f.base + halfStepFile(f.step.Engine)
+	file, err := safefile.Open(half, os.O_CREATE|os.O_TRUNC|os.O_WRONLY)
 	if err != nil {
 		return
 	}
 	_, err = file.Write(data)
 	if errors.Join(err, file.Close()) == nil {
-		_ = os.Rename(path+".new", path)
+		_ = os.Rename(half, f.base+stepEnding)
 	}
 }
 
@@ -221,6 +230,7 @@ func (f *stepFile) remove() {
 	f.removed = true
 	f.log.close()
 	if f.exists {
+		_ = os.Remove(f.base + halfStepFile(f.step.Engine)) // left if the rename failed
 		removeStepFiles(f.base)
 	}
 }

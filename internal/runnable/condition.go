@@ -99,6 +99,9 @@ type ConditionSource struct {
 	Output string
 }
 
+// ConditionFails begins the error about a condition that cannot be evaluated.
+const ConditionFails = "the condition"
+
 // Holds evaluates the condition. sources must have each of its steps; item is the entry of the
 // loop, nil outside of one.
 func (c *Condition) Holds(ctx context.Context, sources map[plan.StepID]ConditionSource, item json.RawMessage) (bool, error) {
@@ -126,7 +129,7 @@ func (c *Condition) Holds(ctx context.Context, sources map[plan.StepID]Condition
 	machine := vm.VM{MemoryBudget: maxEntries}
 	result, err := machine.Run(c.program, w.env())
 	if err != nil {
-		return false, fmt.Errorf("the condition %s cannot be evaluated: %s", plan.Quote(c.text), messageOf(err))
+		return false, fmt.Errorf("%s %s cannot be evaluated: %s", ConditionFails, plan.Quote(c.text), messageOf(err))
 	}
 	holds, is := result.(bool)
 	if !is {

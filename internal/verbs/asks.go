@@ -211,9 +211,12 @@ func (v view) endedRun(p *plan.Plan) (NextAction, bool) {
 	return NextAction{}, false
 }
 
-// firstAsk returns the first of what steps ask that the caller can do, else the first.
-func (v view) firstAsk(p *plan.Plan) (NextAction, bool) {
+// firstAsk returns the first matching ask of a step that the caller can answer, else the first; nil matches all.
+func (v view) firstAsk(p *plan.Plan, match func(AskView) bool) (NextAction, bool) {
 	all := v.stepAsks(p, plan.StopFailed)
+	if match != nil {
+		all = slices.DeleteFunc(all, func(a AskView) bool { return !match(a) })
+	}
 	slices.SortStableFunc(all, func(a, b AskView) int { return cmp.Compare(v.rank(a), v.rank(b)) })
 	if len(all) == 0 {
 		return NextAction{}, false

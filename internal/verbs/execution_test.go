@@ -124,6 +124,27 @@ func TestTheFirstStepToStartIsNamed(t *testing.T) {
 	}
 }
 
+// TestCleanUpComesBeforeTheNextVersion: what clean-up waits for is named before the replan.
+func TestCleanUpComesBeforeTheNextVersion(t *testing.T) {
+	first, last := tool("Deploy it"), tool("Unlock it")
+	first.Critical, last.Always = true, true
+	asking := last
+	asking.Pause = "Unlock it now?"
+	for want, last := range map[string]plan.Spec{"S002 \"Unlock it\" asks you: planloop answer S002": asking,
+		"Look if S002 \"Unlock it\" happened": last} {
+		r := runningPlan(t, first, last)
+		r.advance()
+		r.ended(1, false, false)
+		if r.advance(); last.Pause == "" {
+			r.ended(2, false, true)
+		}
+		action, err := r.NextAction(t.Context(), petra)
+		if text := action.For(petra); err != nil || !strings.HasPrefix(text, want) {
+			t.Errorf("%v, %q", err, text)
+		}
+	}
+}
+
 func TestApprovalOfAStep(t *testing.T) {
 	r := runningPlan(t, tool("Delete the folder"), plan.Spec{Title: "Check it", DependsOn: []plan.StepID{1}})
 	state := r.advance()

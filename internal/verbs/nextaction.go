@@ -288,7 +288,13 @@ func (v view) planAction() NextAction {
 		return newAction(PlanCompleted, "All tasks are complete. The agent should provide a final summary.",
 			"All steps are finished: check the outcome, then ", Call{Kind: CallSummarise}, ".")
 	case p.Status != plan.StatusActive && v.state.OpenRun() != nil && plan.HasCleanup(v.state):
-		if n, ok := v.beginReady(p); ok { // it comes before the next plan or version
+		if n, ok := v.questionForCaller(p, p.Steps.IsCleanup); ok { // it comes before the next plan or version
+			return n
+		}
+		if n, ok := v.beginReady(p); ok {
+			return n
+		}
+		if n, ok := v.firstAsk(p, func(a AskView) bool { return a.kind != askQuestion && p.Steps.IsCleanup(a.next.step) }); ok {
 			return n
 		}
 	}
@@ -397,7 +403,7 @@ func (v view) stepAction(p *plan.Plan) (NextAction, bool) {
 	if step := begunStep(p, own); step != nil {
 		return v.workOn(step, "Do ", step, "; once verified: ", mark(step.ID, plan.Done), "."), true
 	}
-	if n, ok := v.questionForCaller(p); ok {
+	if n, ok := v.questionForCaller(p, nil); ok {
 		return n, true
 	}
 	if step := begunStep(p, v.isUnowned); step != nil { // claim it first: other agents are offered it too

@@ -3,6 +3,7 @@ package verbs
 import (
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -61,6 +62,9 @@ func (v view) retry(p *plan.Plan, step *plan.Step) []Phrase {
 	if call.Kind == CallRecover && v.startsAgent(step) && !v.engine {
 		phrases = say(call, ", then ", Call{Kind: CallRun})
 	}
+	if source, ok := redoSource(p, step); ok && call.Step == step.ID {
+		phrases = append(phrases, say("; or do the step again whose value is missing: ", source)...)
+	}
 	if v.decides() && step.NeedsUnblocking() {
 		phrases = append(phrases, say("; or give instructions: ", Call{Kind: CallAnswerStep, Step: step.ID})...)
 	}
@@ -70,7 +74,10 @@ func (v view) retry(p *plan.Plan, step *plan.Step) []Phrase {
 // retryCall returns the call that begins a step again, or the one that has to come before.
 func (v view) retryCall(p *plan.Plan, step *plan.Step) Call {
 	_, runs := v.Can(Call{Kind: CallRun})
+	source, missing := redoSource(p, step)
 	switch {
+	case missing && !strings.HasPrefix(step.Error, runnable.InvalidArgs): // its condition or loop, which no arguments replace
+		return source
 	case len(p.Steps.UnmetDependencies(step.ID)) > 0:
 		return mark(step.ID, plan.Pending)
 	case v.needsApproval(step), step.Tool != "" && (runs || v.engine || v.isPausedByPerson()), v.startsAgent(step):
@@ -100,13 +107,51 @@ func (v view) otherArgs(step *plan.Step) string {
 			delete(args, name)
 		}
 	}
-	for name, value := range args { // the value of a reference may not fit
-		var text string
-		if len(faults) == 0 && json.Unmarshal(value, &text) == nil && isReference(text) {
-			args[name] = placeholder(name)
-		}
+	if len(faults) > 0 {
+		return object(args)
+	}
+	for name, value := range args { // the value of a reference is missing, or does not fit
+		args[name] = withoutReferences(name, value)
 	}
 	return object(args)
+}
+
+// withoutReferences returns a part of arguments with a placeholder for each reference; name is that of the part.
+func withoutReferences(name string, part json.RawMessage) json.RawMessage {
+	var text string
+	var list []json.RawMessage
+	var fields map[string]json.RawMessage
+	switch {
+	case len(plan.References(part)) == 0:
+		return part
+	case json.Unmarshal(part, &text) == nil:
+		return json.RawMessage(strconv.Quote("<" + name + ">"))
+	case json.Unmarshal(part, &list) == nil:
+		for i := range list {
+			list[i] = withoutReferences(name, list[i])
+		}
+		return json.RawMessage(object(list))
+	case json.Unmarshal(part, &fields) == nil:
+		for name := range fields {
+			fields[name] = withoutReferences(name, fields[name])
+		}
+		return json.RawMessage(object(fields))
+	}
+	return part
+}
+
+// redoSource returns the call that does again a finished step without a value, if a step failed because it refers to that.
+func redoSource(p *plan.Plan, step *plan.Step) (Call, bool) {
+	if !strings.HasPrefix(step.Error, runnable.ConditionFails) && !strings.Contains(step.Error, plan.ErrNoValue.Error()) {
+		return Call{}, false
+	}
+	for _, id := range step.ReferencedSteps() {
+		_, err := p.ValueOf(id, func(string) (json.RawMessage, error) { return nil, nil })
+		if source, ok := p.Steps.Get(id); ok && source.Status == plan.Done && errors.Is(err, plan.ErrNoValue) {
+			return Call{Kind: CallRecover, Step: id, Choice: plan.Retry, WithDependents: true}, true
+		}
+	}
+	return Call{}, false
 }
 
 // isPausedByPerson reports whether a person paused the run, so that neither engines nor agents may continue it.
@@ -115,10 +160,10 @@ func (v view) isPausedByPerson() bool {
 	return run != nil && run.IsPaused && run.PausedByPerson && !v.decides()
 }
 
-// questionForCaller returns the question the caller may answer.
-func (v view) questionForCaller(p *plan.Plan) (NextAction, bool) {
+// questionForCaller returns the question the caller may answer, of all steps if match is nil.
+func (v view) questionForCaller(p *plan.Plan, match func(*plan.Step) bool) (NextAction, bool) {
 	for step := range p.Steps.WithQuestion() {
-		if v.decides() || step.IsUnknown() {
+		if (match == nil || match(step)) && (v.decides() || step.IsUnknown()) {
 			return v.question(step), true
 		}
 	}
@@ -195,7 +240,7 @@ func (v view) waitForPerson(p *plan.Plan) (NextAction, bool) {
 // nothingReady returns the next action if no step is ready and the caller has none to finish: a step to retry, another
 // agent or a person to wait for, or a step that waits for one that will never be done.
 func (v view) nothingReady(p *plan.Plan) NextAction {
-	if n, ok := v.firstAsk(p); ok {
+	if n, ok := v.firstAsk(p, nil); ok {
 		return n
 	}
 	if n, ok := v.waitForPerson(p); ok {
