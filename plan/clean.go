@@ -29,14 +29,12 @@ const (
 // CleanStep returns n with every field normalised and checked by the table of fields: text by Text,
 // lists by length, paths within the workspace, words by their vocabulary, args as a JSON object.
 // field is the JSON pointer of the step; the error is a *ValidationError that names the field below
-// it. Decide checks whether the steps in DependsOn exist. n is not changed.
+// it, and the step then has its usable part. Decide checks whether the steps in DependsOn exist. n is not changed.
 func CleanStep(field string, n NewStep) (NewStep, error) {
 	step := Step{Spec: n.Spec, Progress: n.Progress}
-	if err := clean(field, StepFields(), &step); err != nil {
-		return NewStep{}, err
-	}
+	err := clean(field, StepFields(), &step)
 	n.Spec, n.Progress = step.Spec, step.Progress
-	return n, nil
+	return n, err
 }
 
 // CleanPatch returns p with the fields it gives cleaned, as CleanStep does for a step. With an

@@ -89,8 +89,8 @@ type Faults struct {
 	first error
 }
 
-// maxFaults bounds how many refusals are collected.
-const maxFaults = 20
+// MaxFaults bounds how many refusals are collected.
+const MaxFaults = 20
 
 // Add adds an error, which may be nil. An error other than a *ValidationError is kept only if it
 // comes first.
@@ -109,7 +109,7 @@ func (f *Faults) Add(err error) {
 	joined := *all
 	joined.Others = slices.Clip(joined.Others)
 	for _, one := range more.All() {
-		if len(joined.Others) < maxFaults {
+		if len(joined.Others) < MaxFaults {
 			joined.Others = append(joined.Others, one)
 		}
 	}

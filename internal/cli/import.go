@@ -47,6 +47,9 @@ func (a *app) importPlan(ctx context.Context, file string, o importOptions) erro
 	}
 	format, imported, err := a.readPlan(ctx, file, o)
 	if err != nil {
+		if ws, _ := a.open(ctx, nil); ws != nil && len(imported.Action.Steps) > 0 {
+			err = ws.verbs.ImportFaults(ctx, err, imported.Action)
+		}
 		return err
 	}
 	action := imported.Action

@@ -31,8 +31,8 @@ func (showFormat) Values() []string {
 const submitFormat = "submit" // what submit accepts
 
 type showOptions struct {
-	watch, all, draft, approved bool
-	format, plan, step          string
+	watch, all, draft, approved, timeline bool
+	format, plan, step                    string
 }
 
 func newShowCommand(a *app) *cobra.Command {
@@ -52,6 +52,10 @@ func newShowCommand(a *app) *cobra.Command {
 	flags.StringVar(&o.plan, "plan", "", "show another plan, by its `ID` or the beginning of its id")
 	flags.BoolVar(&o.draft, "draft", false, "show the waiting plan in full")
 	flags.BoolVar(&o.approved, "approved", false, "show the approved plan, as agents get it")
+	flags.BoolVar(&o.timeline, "timeline", false, "show the work on the steps as bars over time")
+	for _, other := range []string{"watch", "draft", "approved"} {
+		cmd.MarkFlagsMutuallyExclusive("timeline", other)
+	}
 	complete(cmd, "format", words(showFormat("")))
 	complete(cmd, "plan", a.completePlans)
 	return cmd
@@ -90,6 +94,9 @@ func (a *app) showPlan(ctx context.Context, o showOptions) error {
 	state, former, err := namedPlan(ctx, ws, state, o.plan)
 	if err != nil {
 		return err
+	}
+	if o.timeline {
+		return a.showTimeline(ctx, ws, terminal.PlanView{Screen: a.screen(), State: state, All: o.all, Now: time.Now()}, format, o)
 	}
 	if o.step != "" {
 		return a.showStep(ctx, ws, state, former, format, o.step)
@@ -178,6 +185,32 @@ func rendered(state plan.State, format showFormat) ([]byte, error) {
 		data, err = resources.YAML(state)
 	}
 	return []byte(safetext.Escape(string(data))), err
+}
+
+// showTimeline shows the steps of a plan over time, outside a terminal as Markdown unless a format is given.
+func (a *app) showTimeline(ctx context.Context, ws *openWorkspace, v terminal.PlanView, format showFormat, o showOptions) error {
+	if o.step != "" {
+		return usageError{fmt.Errorf("--timeline shows the whole plan; leave out the step")}
+	}
+	if o.format == "" && format == "text" && !a.outIsTerminal {
+		format = "md"
+	}
+	if !slices.Contains([]showFormat{"text", "md", "json"}, format) {
+		return usageError{fmt.Errorf("the timeline is shown as text, md or json, not as %s", format)}
+	}
+	steps, err := ws.verbs.Timeline(ctx, v.State)
+	switch {
+	case err != nil:
+		return err
+	case format == "json":
+		return a.printJSON(struct {
+			Steps []history.TimelineStep `json:"steps"`
+		}{steps})
+	case format == "md" && len(steps) > 0:
+		v.Screen = terminal.NewScreen(terminal.Options{Getenv: func(name string) string { return map[string]string{"NO_COLOR": "1"}[name] }})
+		return a.printLines(slices.Concat([]string{"```text"}, v.Timeline(steps), []string{"```"}))
+	}
+	return a.printLines(v.Timeline(steps))
 }
 
 func (a *app) showStep(ctx context.Context, ws *openWorkspace, state plan.State, former *plan.PastPlan, format showFormat,

@@ -39,7 +39,8 @@ type ImportOptions struct {
 	Guessed   bool   // the format comes from the file's extension, so a parse error also suggests --format
 }
 
-// Import reads a plan. Its error is a *plan.ValidationError with the field, or the line in Markdown.
+// Import reads a plan. Its error is a *plan.ValidationError with the field, or the line in Markdown; the steps that could
+// be read then allow further checks.
 func Import(data []byte, format Format, o ImportOptions) (Imported, error) {
 	c := codecOf(format)
 	if c.decode == nil {
@@ -51,13 +52,20 @@ func Import(data []byte, format Format, o ImportOptions) (Imported, error) {
 		return Imported{}, err
 	}
 	source, err := c.decode(text)
-	if err != nil {
-		if refusal, ok := errors.AsType[*plan.ValidationError](err); ok && o.Guessed && format != Markdown {
-			offer := *refusal
-			offer.Fix += ", or name the file's format: --format md, rawko-yaml or execution"
-			err = &offer
+	unread := err
+	if err == nil {
+		unread = source.faults.Err()
+	}
+	if refusal, ok := errors.AsType[*plan.ValidationError](unread); ok && o.Guessed && format != Markdown {
+		offer := *refusal
+		offer.Fix += ", or name the file's format: --format md, rawko-yaml or execution"
+		if unread = &offer; source != nil {
+			source.faults = plan.Faults{}
+			source.faults.Add(unread)
 		}
-		return Imported{}, err
+	}
+	if err != nil {
+		return Imported{}, unread
 	}
 	source.outline.Objective = cmp.Or(o.Objective, source.outline.Objective)
 	if format == Execution { // the format has no field for it

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"errors"
 	"reflect"
+	"slices"
+	"strconv"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -63,17 +65,13 @@ func parseNative(data []byte, options json.Options) (*source, error) {
 	if members["plan"] == nil {
 		root, into = "", d.Plan
 	}
-	if err := json.Unmarshal(data, into, options); err != nil {
-		return nil, decodeError(err)
-	}
-	if d.Plan == nil {
+	faults := unmarshal(data, into, options)
+	if d.Plan == nil && faults.Err() == nil {
 		return nil, refuse("/plan", "the text has no plan", "export a workspace that has one")
 	}
-	p := d.Plan
-	if err := plan.OneOf(root+"/status", p.Status); err != nil {
-		return nil, err
-	}
-	s := &source{outline: p.Outline, draft: p.Status == plan.StatusDraft, root: root, call: plan.StepID.String}
+	p := cmp.Or(d.Plan, &resources.PlanDocument{})
+	faults.Add(plan.OneOf(root+"/status", p.Status))
+	s := &source{faults: faults, outline: p.Outline, draft: p.Status == plan.StatusDraft, root: root, call: plan.StepID.String}
 	for _, step := range p.Steps {
 		s.steps = append(s.steps, sourceStep{Step: step.Step})
 	}
@@ -90,6 +88,58 @@ func parseNative(data []byte, options json.Options) (*source, error) {
 		s.note("It was abandoned; here its status follows from its steps.")
 	}
 	return s, nil
+}
+
+// unmarshal reads a JSON value into the struct that into points to. It leaves out what cannot be read, and returns a fault for each such part.
+func unmarshal(data []byte, into any, options json.Options) (faults plan.Faults) {
+	seen := map[jsontext.Pointer]bool{}
+	for range 2 * plan.MaxFaults {
+		reflect.ValueOf(into).Elem().SetZero()
+		err := json.Unmarshal(data, into, options)
+		if err == nil {
+			break
+		}
+		semantic, ok := errors.AsType[*json.SemanticError](err)
+		if !ok {
+			faults.Add(decodeError(err))
+			break
+		}
+		at := semantic.JSONPointer
+		for ; seen[at] && at != ""; at = at.Parent() { // its null is not accepted, either
+		}
+		if at == semantic.JSONPointer {
+			faults.Add(decodeError(err))
+		}
+		if at == "" {
+			break
+		}
+		seen[at] = true
+		data = without(data, slices.Collect(at.Tokens()))
+	}
+	return faults
+}
+
+// without returns a JSON value without the member at a path; in a list its place becomes null.
+func without(data jsontext.Value, path []string) jsontext.Value {
+	var changed any
+	switch members := membersOf(data); {
+	case len(path) == 0:
+		return jsontext.Value("null")
+	case members != nil && len(path) == 1:
+		delete(members, path[0])
+		changed = members
+	case members != nil:
+		members[path[0]] = without(members[path[0]], path[1:])
+		changed = members
+	default:
+		var list []jsontext.Value
+		if i, err := strconv.Atoi(path[0]); err == nil && json.Unmarshal(data, &list) == nil && i < len(list) {
+			list[i] = without(list[i], path[1:])
+		}
+		changed = list
+	}
+	data, _ = json.Marshal(changed, json.Deterministic(true)) // it was read as JSON
+	return data
 }
 
 // decodeError explains in our words which field has the wrong form.

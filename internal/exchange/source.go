@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"path"
+	"slices"
 	"strings"
 	"time"
 
@@ -18,6 +20,7 @@ type source struct {
 	root    string // JSON pointer of the plan
 	steps   []sourceStep
 	notes   []string
+	faults  plan.Faults                 // of the parts that could not be read
 	call    func(id plan.StepID) string // the source's name of a step
 
 	find func(name string) (plan.StepID, bool) // finds the step that a reference names; nil: by number
@@ -59,21 +62,21 @@ func (s *source) action() (Imported, error) {
 	if len(s.steps) > maxSteps {
 		return Imported{}, refuse(s.root+"/steps", fmt.Sprintf("there are more than %d steps", maxSteps), "group them into fewer")
 	}
-	var faults plan.Faults
+	faults := s.faults
 	if s.foldLines {
 		p := plan.Plan{Outline: s.outline}
 		foldLines(&p, plan.PlanFields())
 		s.outline = p.Outline
 	}
 	outline, err := plan.CleanOutline(s.root, s.outline)
-	faults.Add(s.rename(err))
+	faults.Add(s.unread(s.rename(err)))
 	origin, err := plan.CleanImport(s.root, s.origin)
-	faults.Add(s.rename(err))
+	faults.Add(s.unread(s.rename(err)))
 	steps, err := s.cleanSteps()
-	faults.Add(err)
+	faults.Add(s.unread(err))
 	a := plan.SetUp{Outline: outline, Steps: steps, Draft: s.draft, Import: origin}
 	if err := faults.Err(); err != nil {
-		return Imported{}, err
+		return Imported{Action: a}, err
 	}
 	if refusal, ok := errors.AsType[*plan.ValidationError](plan.CleanAction(a)); ok { // a problem of the plan as a whole
 		refusal.Field = strings.Replace(refusal.Field, "/initial_steps", s.root+"/steps", 1)
@@ -82,13 +85,31 @@ func (s *source) action() (Imported, error) {
 	return Imported{Action: a, Notes: s.notes}, nil
 }
 
-func (s *source) cleanSteps() ([]plan.NewStep, error) {
-	ids, err := s.number()
-	if err != nil {
-		return nil, err
+// unread returns an error without the faults that follow from a part that could not be read.
+func (s *source) unread(err error) error {
+	refusal, ok := errors.AsType[*plan.ValidationError](err)
+	unread, some := errors.AsType[*plan.ValidationError](s.faults.Err())
+	if !ok || !some {
+		return err
 	}
-	steps := make([]plan.NewStep, len(s.steps))
+	var rest plan.Faults
+	for _, one := range refusal.All() {
+		if !slices.ContainsFunc(unread.All(), func(cause *plan.ValidationError) bool {
+			at := "/" + strings.TrimSuffix(strings.Trim(cause.Field, "/"), "/step_id")
+			return strings.HasPrefix("/"+strings.TrimLeft(one.Field, "/")+"/", at+"/") ||
+				one.Kind == plan.NotFound && path.Base(path.Dir(at)) == "steps" // perhaps that step
+		}) {
+			rest.Add(one)
+		}
+	}
+	return rest.Err()
+}
+
+func (s *source) cleanSteps() ([]plan.NewStep, error) {
 	var faults plan.Faults
+	ids, err := s.number()
+	faults.Add(err)
+	steps := make([]plan.NewStep, len(s.steps))
 	claims := 0
 	for i, from := range s.steps {
 		if s.foldLines {
@@ -96,11 +117,10 @@ func (s *source) cleanSteps() ([]plan.NewStep, error) {
 		}
 		step, err := plan.CleanStep(s.field(i), plan.NewStep{Spec: from.Spec, Progress: from.Progress, ID: ids.of[i],
 			Execution: from.Execution})
-		if err == nil {
-			err = ids.resolve(s, i, &step)
-		}
-		if err != nil {
-			faults.Add(s.locate(i, err))
+		for _, err := range []error{err, ids.resolve(s, i, &step)} {
+			if err != nil {
+				faults.Add(s.locate(i, err))
+			}
 		}
 		if step.ClaimedBy != "" {
 			claims++
@@ -114,10 +134,8 @@ func (s *source) cleanSteps() ([]plan.NewStep, error) {
 	if claims > 0 {
 		s.note("Claims are not imported: %s dropped.", plan.Pluralize(claims, "claim"))
 	}
-	if err := faults.Err(); err != nil {
-		return nil, err
-	}
-	return steps, s.acyclic(steps)
+	faults.Add(s.acyclic(steps))
+	return steps, faults.Err()
 }
 
 func (s *source) field(i int) string { return fmt.Sprintf("%s/steps/%d", s.root, i) }
@@ -158,6 +176,7 @@ type numbering struct {
 // the highest. If no step has an id, dependencies refer to positions.
 func (s *source) number() (numbering, error) {
 	n := numbering{of: make([]plan.StepID, len(s.steps)), named: map[plan.StepID]plan.StepID{}}
+	var faults plan.Faults
 	highest := plan.StepID(0)
 	for i, step := range s.steps {
 		if n.of[i] = step.ID; s.byPlace {
@@ -165,14 +184,13 @@ func (s *source) number() (numbering, error) {
 		}
 		highest = max(highest, n.of[i])
 		if _, taken := n.named[step.ID]; taken {
-			return n, s.locate(i, refuse(s.field(i)+"/step_id", s.call(step.ID)+" appears twice", "give each step an id of its own"))
-		}
-		if step.ID != 0 {
+			faults.Add(s.locate(i, refuse(s.field(i)+"/step_id", s.call(step.ID)+" appears twice", "give each step an id of its own")))
+		} else if step.ID != 0 {
 			n.named[step.ID] = n.of[i]
 		}
 	}
 	if highest > plan.MaxKeptID {
-		return n, refuse(s.root+"/steps", s.call(highest)+" is too high a number for a step", "count them from "+s.call(1))
+		faults.Add(refuse(s.root+"/steps", s.call(highest)+" is too high a number for a step", "count them from "+s.call(1)))
 	}
 	for i, id := range n.of {
 		if id == 0 {
@@ -185,7 +203,7 @@ func (s *source) number() (numbering, error) {
 			n.named[id] = id
 		}
 	}
-	return n, nil
+	return n, faults.Err()
 }
 
 // find returns the id of the step that a reference names.
@@ -197,24 +215,28 @@ func (n numbering) find(name string) (plan.StepID, bool) {
 
 // resolve replaces the ids in a step's dependencies and references by the new ones.
 func (n numbering) resolve(s *source, i int, step *plan.NewStep) error {
+	var faults plan.Faults
+	var dependsOn []plan.StepID
 	for k, dep := range step.DependsOn {
-		id, ok := n.named[dep]
-		if !ok {
-			return &plan.ValidationError{Kind: plan.NotFound, Field: fmt.Sprintf("%s/depends_on/%d", s.field(i), k),
-				Problem: "step " + s.call(dep) + " does not exist", Fix: "name a step of the plan"}
+		if id, ok := n.named[dep]; ok {
+			dependsOn = append(dependsOn, id)
+		} else {
+			faults.Add(plan.Refuse(plan.NotFound, fmt.Sprintf("%s/depends_on/%d", s.field(i), k),
+				"step "+s.call(dep)+" does not exist", "name a step of the plan"))
 		}
-		step.DependsOn[k] = id
 	}
+	step.DependsOn = dependsOn
 	find := n.find
 	if s.find != nil {
 		find = s.find
 	}
 	known := func(id plan.StepID) bool { _, ok := find(id.String()); return ok }
 	if err := step.CheckReferences(s.field(i), known); err != nil {
-		return err
+		faults.Add(err)
+	} else {
+		step.Spec = step.LinkReferences(find)
 	}
-	step.Spec = step.LinkReferences(find)
-	return nil
+	return faults.Err()
 }
 
 // acyclic refuses a dependency cycle, in the source's own words.

@@ -3,6 +3,7 @@ package verbs
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -325,6 +326,19 @@ func (s *Service) ImportPlan(ctx context.Context, c Caller, a plan.SetUp, former
 			strings.Join(inOrder, ", ")+".")
 	}
 	return reply, notes, err
+}
+
+// ImportFaults adds to the refusal of a file what prevents a run of the steps that could be read.
+func (s *Service) ImportFaults(ctx context.Context, refusal error, a plan.SetUp) error {
+	wrong, ok := errors.AsType[*plan.ValidationError](refusal)
+	if !ok {
+		return refusal
+	}
+	s.awaitTools(ctx, toolsOf(a))
+	if all := mergeErrors(wrong, s.checkRunnable(plan.Steps{}, a, nil)); len(all.Others) > len(wrong.Others) {
+		return all
+	}
+	return refusal
 }
 
 // setUpFormer sets up the earlier versions of a plan in turn, and returns the reply to the first. For a draft it

@@ -182,6 +182,25 @@ func (s *Service) RunHistory(ctx context.Context) (history.Runs, error) {
 	return runs, err
 }
 
+// Timeline returns what the steps of a state's plan did over time, up to that state.
+func (s *Service) Timeline(ctx context.Context, state plan.State) ([]history.TimelineStep, error) {
+	if state.Plan == nil {
+		return []history.TimelineStep{}, nil
+	}
+	timeline := history.Timeline{Plan: state.Plan.Root()}
+	for change, err := range s.session.Changes(ctx, 0, false) {
+		if err != nil {
+			return nil, err
+		}
+		if change.Before.Revision >= state.Revision {
+			break
+		}
+		timeline.Add(change.Before)
+	}
+	timeline.Add(state)
+	return timeline.Steps(), nil
+}
+
 // Purge deletes the workspace's whole history. Only a person may ask for it.
 func (s *Service) Purge(ctx context.Context, c Caller) error {
 	return s.session.Purge(ctx, c.Actor)
