@@ -22,7 +22,7 @@ func (workspace *Workspace) step(state plan.State, p *plan.Plan, step *plan.Step
 		Status: step.Status, Notes: step.Notes, Output: step.Output, Error: step.Error, AffectedFiles: step.AffectedFiles,
 		Attempts: step.Attempts, ClaimedBy: verbs.Carrier(step), ExecutedBy: step.ExecutedBy,
 		StartedAt: step.StartedAt, CompletedAt: step.CompletedAt, Agent: step.ActiveAgent(), Of: int(step.Loop()),
-		Other: slices.Concat(limits(step), verbs.RunResults(step))}
+		Stale: step.IsStale(), Other: slices.Concat(limits(step), verbs.RunResults(step))}
 	if shown.Edited = p.Edits.StepNote(step.ID); shown.Edited == "" && p.Approval != nil {
 		shown.Edited = p.Approval.Edits.StepNote(step.ID)
 	}
