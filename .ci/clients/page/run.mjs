@@ -246,6 +246,7 @@ async function stopped() {
     await picture(page, 'run-stoppable');
     await running(page).getByRole('button', { name: 'Stop step 2' }).click();
     await asks(page, 2).getByText(/^Stopped by .* Check whether it was done\.$/).waitFor();
+    await asks(page, 2).getByText(/letter 2/).waitFor(); // its output shows the progress
     await page.keyboard.press('1');
     await page.getByRole('button', { name: /^Step 1, in progress/ }).click();
     const step = page.getByRole('article', { name: 'Step 1', exact: true });

@@ -248,7 +248,7 @@ export function StepAsk({ step: s }: { step: Step }) {
     <section class={`ask is-${ask.kind}`} aria-label={`Request of step ${s.number}`}>
       <p class="text">{ask.early && <b>It will ask before it runs. </b>}{ask.kind === 'unknown' ? `${sentence(ask.text || asks.unknown!)} Check whether it was done.` : ask.text || asks[ask.kind]}</p>
       {ask.kind === 'unknown' && s.error && s.error !== ask.text && <pre class="wrong" tabIndex={0} aria-label="Error">{s.error}</pre>}
-      {ask.kind === 'unknown' && <Tail step={s.number} />}
+      {ask.kind === 'unknown' && <Tail step={s.number} given={s.output} />}
       {!mayDecide.value && ask.args && <pre tabIndex={0} aria-label="Arguments">{ask.args}</pre>}
       {mayDecide.value && <>
         {has('reply') && <TextAction name={`reply-${s.number}`} label={`Answer to step ${s.number}`} button="Answer" act="answer_step" input={{ step: s.number, ...digestOf(s) }} />}
