@@ -52,6 +52,7 @@ func acts() []act {
 		row("answer_step", answerStep(plan.Reply)),
 		row("retry_step", answerStep(plan.Retry)),
 		row("happened_step", answerStep(plan.Happened)),
+		row("stop_step", answerStep(plan.Stop)),
 		row("skip_step", skipStep),
 		row("start_run", startRun),
 		row("pause_run", pauseRun),

@@ -84,6 +84,14 @@ func (d *workspaces) running(steps ...plan.Spec) *workspaces {
 	return d
 }
 
+// interrupt ends the first attempt of the first step with an unknown outcome.
+func (d *workspaces) interrupt() {
+	d.t.Helper()
+	state := must[plan.State](d.t)(d.Service.State(d.t.Context()))
+	d.do(engine(), plan.Schedule{Results: []plan.AttemptResult{{Attempt: plan.Attempt{Plan: state.Plan.Root(), Step: 1, Attempt: 1},
+		IsInterrupted: true}}})
+}
+
 func (d *workspaces) waiting() *workspaces {
 	submit(d.t, d.Workspace, "Move them", "Test them")
 	return d
@@ -170,10 +178,7 @@ func tries() map[string]tried {
 		return d
 	}
 	lost := func(d *workspaces) *workspaces {
-		d.running(tool("Send it"))
-		state := must[plan.State](d.t)(d.Service.State(d.t.Context()))
-		d.do(engine(), plan.Schedule{Results: []plan.AttemptResult{{Attempt: plan.Attempt{Plan: state.Plan.Root(), Step: 1, Attempt: 1},
-			IsInterrupted: true}}})
+		d.running(tool("Send it")).interrupt()
 		return d
 	}
 	blocked := func(d *workspaces) *workspaces {
@@ -241,6 +246,11 @@ func tries() map[string]tried {
 			"plan": "another"})}, func(v review.View) bool { return step(v).Status == plan.Pending }},
 		"happened_step": {lost, asked(nil), []input{asked(fields{"digest": "x"})},
 			func(v review.View) bool { return step(v).Status == plan.Done }},
+		"stop_step": {func(d *workspaces) *workspaces { return d.running(tool("Build it"), plan.Spec{Title: "Check it"}) },
+			constant(fields{"step": 1}), []input{constant(fields{}), constant(fields{"step": 2}), constant(fields{"step": 1, "plan": "another"})},
+			func(v review.View) bool {
+				return step(v).Ask.Kind == review.AskKind(plan.AskUnknown) && step(v).Ask.Text == "stopped by alice"
+			}},
 		"skip_step": {plainly, func(v review.View) fields { return fields{"plan": v.Plan.ID, "step": 1, "reason": "not needed"} },
 			[]input{constant(fields{"step": 1}), constant(fields{"step": 1, "reason": " "}),
 				constant(fields{"step": 1, "reason": "x", "plan": "another"})},
@@ -311,7 +321,9 @@ func TestEachActIsDoneOnce(t *testing.T) {
 			if now := look(t, d.Workspace); now.Revision != before.Revision {
 				t.Errorf("what was refused was recorded: %+v", now)
 			}
-			done, err := act(t.Context(), d.Workspace, page(), name, good)
+			person := page()
+			person.Progress = func(int, int, string) { d.interrupt() } // the engine's answer to a stop
+			done, err := act(t.Context(), d.Workspace, person, name, good)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -113,6 +113,8 @@ type AnswerStep struct {
 	Digest string          `json:"digest,omitempty"` // of the question shown
 	Text   string          `json:"text,omitempty" text:"any"`
 	Args   json.RawMessage `json:"args,omitempty"` // replaces its own: an object, or the text of one
+
+	WithDependents bool `json:"with_dependents,omitempty"` // with retry_step: ended steps that depend on it are done again, too
 }
 
 func answerStep(choice plan.Choice) func(context.Context, *Workspace, verbs.Caller, AnswerStep) (string, error) {
@@ -126,7 +128,7 @@ func answerStep(choice plan.Choice) func(context.Context, *Workspace, verbs.Call
 			}
 		}
 		reply, err := workspace.Service.AnswerStep(ctx, c, verbs.StepAnswer{Step: in.Step, Choice: choice, Digest: in.Digest, Text: in.Text,
-			Args: runnable.Written(in.Args)})
+			Args: runnable.Written(in.Args), WithDependents: in.WithDependents})
 		return reply.Message + ".", err
 	}
 }

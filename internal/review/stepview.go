@@ -2,6 +2,7 @@ package review
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -22,7 +23,7 @@ func (workspace *Workspace) step(state plan.State, p *plan.Plan, step *plan.Step
 		Status: step.Status, Notes: step.Notes, Output: step.Output, Error: step.Error, AffectedFiles: step.AffectedFiles,
 		Attempts: step.Attempts, ClaimedBy: verbs.Carrier(step), ExecutedBy: step.ExecutedBy,
 		StartedAt: step.StartedAt, CompletedAt: step.CompletedAt, Agent: step.ActiveAgent(), Of: int(step.Loop()),
-		Other: slices.Concat(limits(step), verbs.RunResults(step))}
+		Stale: step.IsStale(), Other: slices.Concat(limits(step), verbs.RunResults(step))}
 	if shown.Edited = p.Edits.StepNote(step.ID); shown.Edited == "" && p.Approval != nil {
 		shown.Edited = p.Approval.Edits.StepNote(step.ID)
 	}
@@ -49,11 +50,30 @@ func limits(step *plan.Step) (shown []verbs.LabelledText) {
 	for _, f := range plan.SpecFields() {
 		if slices.Contains([]string{"retry", "cwd", "lock", "output_file"}, f.Name) {
 			for _, text := range f.Texts(step) {
+				if f.Name == "retry" {
+					text = retryText(step)
+				}
 				shown = append(shown, verbs.LabelledText{Label: f.Label, Text: text})
 			}
 		}
 	}
 	return shown
+}
+
+// retryText describes a step's retry field in words.
+func retryText(step *plan.Step) string {
+	policy, _ := plan.ParseRetry(step.Retry) // it was cleaned
+	var on []string
+	for _, code := range policy.On {
+		on = append(on, fmt.Sprintf("exit code %d", code))
+	}
+	if policy.Timeout && !policy.Any {
+		on = append(on, "a timeout")
+	}
+	if policy.Any {
+		on = []string{"any failure"}
+	}
+	return fmt.Sprintf("up to %d attempts, at first %s apart, after %s", policy.Attempts, policy.Wait, strings.Join(on, " or "))
 }
 
 func proof(step *plan.Step) (criteria []Criterion, other []Evidence) {

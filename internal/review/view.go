@@ -123,6 +123,7 @@ type Step struct {
 	Agent         string               `json:"agent,omitempty"` // started for it by planloop
 	Of            int                  `json:"of,omitempty"`    // its loop
 	Ask           *Ask                 `json:"ask,omitempty"`
+	Stale         bool                 `json:"stale,omitempty"` // it used a value that was replaced
 	Other         []verbs.LabelledText `json:"other,omitempty"` // other results and state
 }
 
@@ -286,6 +287,7 @@ type Run struct {
 	Since   time.Time       `json:"since,omitzero"`
 	Ended   time.Time       `json:"ended,omitzero"`
 	Steps   []RunStep       `json:"steps"`
+	Asks    []verbs.AskView `json:"asks"`               // what it waits for; how is empty where the page has the step's buttons
 	CanHere bool            `json:"can_here,omitempty"` // it can be started from here
 }
 
@@ -312,6 +314,8 @@ type RunStep struct {
 	Percent int    `json:"percent,omitempty"`
 	What    string `json:"what,omitempty"`
 	Tail    string `json:"tail,omitempty"` // the end of its output
+
+	Stopping bool `json:"stopping,omitempty"` // a request to stop it was made
 }
 
 // PastPlan is the head of a former plan.

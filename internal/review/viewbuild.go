@@ -215,10 +215,11 @@ func (workspace *Workspace) run(state plan.State) *Run {
 		if p := state.Plan; p == nil || p.Status != plan.StatusActive || !workspace.Service.HasRunnableSteps(state) {
 			return nil
 		}
-		return &Run{State: RunNotYet, Steps: []RunStep{}, CanHere: workspace.Start != nil}
+		return &Run{State: RunNotYet, Steps: []RunStep{}, Asks: []verbs.AskView{}, CanHere: workspace.Start != nil}
 	}
 	r := &Run{ID: look.ID, State: RunGoesOn, Reason: look.Reason, Note: look.Note, By: state.Run.By,
-		Since: state.Run.Since, Ended: state.Run.EndedAt, Steps: []RunStep{}, CanHere: workspace.Start != nil}
+		Since: state.Run.Since, Ended: state.Run.EndedAt, Steps: []RunStep{}, CanHere: workspace.Start != nil,
+		Asks: append([]verbs.AskView{}, workspace.Service.Asks(state, viewer())...)}
 	switch {
 	case look.Paused:
 		r.State = RunPaused
@@ -227,8 +228,14 @@ func (workspace *Workspace) run(state plan.State) *Run {
 	case look.Broken:
 		r.State = RunBroken
 	}
-	for _, step := range look.Running {
-		r.Steps = append(r.Steps, RunStep{int(step.Step), step.Percent, step.What, step.Log})
+	for i := range r.Asks {
+		if r.Asks[i].Step != "" {
+			r.Asks[i].How = ""
+		}
+	}
+	for _, running := range look.Running {
+		step, _ := state.Plan.Steps.Get(running.Step)
+		r.Steps = append(r.Steps, RunStep{int(running.Step), running.Percent, running.What, running.Log, step.WasStopped()})
 	}
 	return r
 }

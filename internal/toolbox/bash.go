@@ -84,6 +84,8 @@ func (b *Box) execute(ctx context.Context, in BashExecute, w Watch) (BashExecute
 		reply.Stopped, err = errEntered.Error(), nil
 	case err != nil && w.step && errors.Is(ctx.Err(), context.DeadlineExceeded):
 		reply.TimedOut, err = true, nil
+	case err != nil && w.step && errors.Is(context.Cause(ctx), process.ErrStopped):
+		reply.Stopped, err = process.ErrStopped.Error(), nil
 	}
 	if err != nil {
 		return BashExecuteReply{}, err

@@ -17,6 +17,7 @@ const where = place(program, folder);
 const browser = await Browser.start(packages, chromium);
 try {
   await steered();
+  await stopped();
   await brokenOff();
   await stuck();
 } finally {
@@ -223,6 +224,50 @@ async function former(page) {
   await page.getByText('completed, version 2').waitFor();
   await page.goBack();
   await page.getByRole('region', { name: 'Earlier plan' }).waitFor();
+}
+
+// stopped: a person stops two running steps. One is safe to repeat and fails; the outcome of the other is unknown. One list names what the
+// run waits for.
+async function stopped() {
+  const here = workspace(where, 'stop', files);
+  const review = await Review.start(packages, here), agent = await Agent.start(packages, here, 'cursor');
+  try {
+    await agent.call('planning_submit_plan', { summary: 'Fill the caches.', steps: [
+      shell('Warm the cache', until('warm', 'entry'), { idempotent: true, lock: 'cache', cwd: 'web', retry: { attempts: 3, wait: '5s', on: [75, 'timeout'] } }),
+      shell('Send the news', until('sent', 'letter'), { output_file: 'news.txt' }), shell('Drop the old cache', 'touch dropped', { requires_approval: true }),
+      shell('Close the books', 'touch closed', { always: true })] });
+    const dora = await browser.person();
+    const page = await dora.open(await review.link());
+    await page.getByRole('button', { name: 'Approve', exact: true }).click();
+    await review.unlock(page);
+    await page.getByRole('region', { name: 'What comes next' }).getByRole('button', { name: 'Start a run here' }).click();
+    await page.keyboard.press('4');
+    await running(page).getByText(/letter 2/).waitFor();
+    await picture(page, 'run-stoppable');
+    await running(page).getByRole('button', { name: 'Stop step 2' }).click();
+    await asks(page, 2).getByText(/^Stopped by .* Check whether it was done\.$/).waitFor();
+    await asks(page, 2).getByText(/letter 2/).waitFor(); // its output shows the progress
+    await page.keyboard.press('1');
+    await page.getByRole('button', { name: /^Step 1, in progress/ }).click();
+    const step = page.getByRole('article', { name: 'Step 1', exact: true });
+    await step.getByText('up to 3 attempts, at first 5s apart, after exit code 75 or a timeout').waitFor();
+    await picture(page, 'step-stoppable');
+    await accessible(packages, page, 'a step that can be stopped');
+    await step.getByRole('button', { name: 'Stop step 1' }).click();
+    await step.getByText(/^stopped by /).waitFor();
+    await page.keyboard.press('4');
+    const list = running(page).getByRole('region', { name: 'Waiting for' });
+    for (const what of [/^S003 .* asks for a person's approval/, /^S002 .* its outcome is unknown/, /^S001 .* failed/]) await list.getByRole('button', { name: what }).waitFor();
+    await picture(page, 'run-stopped');
+    await accessible(packages, page, 'a run with stopped steps');
+    await list.getByRole('button', { name: /^S001/ }).click();
+    await asks(page, 1).and(page.locator(':focus')).waitFor();
+    assert.deepEqual(dora.complaints, [], 'the page complains of nothing');
+  } finally {
+    await agent.stop();
+    review.kill();
+  }
+  console.log('running steps are stopped on the page, which lists what the run waits for');
 }
 
 // brokenOff: the engine on another terminal is killed. The page reports it, and asks for the step's outcome.

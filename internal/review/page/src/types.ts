@@ -166,6 +166,7 @@ export interface Step {
   agent?: string;
   of?: number;
   ask?: Ask;
+  stale?: boolean;
   other?: LabelledText[];
 }
 
@@ -282,6 +283,14 @@ export interface RunStep {
   percent?: number;
   what?: string;
   tail?: string;
+  stopping?: boolean;
+}
+
+export interface AskView {
+  step?: string;
+  what: string;
+  why?: string;
+  how: string;
 }
 
 export interface Run {
@@ -293,6 +302,7 @@ export interface Run {
   since?: string;
   ended?: string;
   steps: RunStep[];
+  asks: AskView[];
   can_here?: boolean;
 }
 
@@ -493,6 +503,7 @@ export interface AnswerStep {
   digest?: string;
   text?: string;
   args?: unknown;
+  with_dependents?: boolean;
 }
 
 export interface SkipStep {
@@ -542,6 +553,7 @@ export interface Acts {
   answer_step: AnswerStep;
   retry_step: AnswerStep;
   happened_step: AnswerStep;
+  stop_step: AnswerStep;
   skip_step: SkipStep;
   start_run: OfPlan;
   pause_run: Nothing;
@@ -553,4 +565,4 @@ export interface Acts {
 }
 
 /** The acts that name the plan that they are about. */
-export const ofPlan: readonly string[] = ['edit_step', 'add_step', 'move_step', 'remove_step', 'approve_step', 'deny_step', 'answer_step', 'retry_step', 'happened_step', 'skip_step', 'start_run', 'ask_replan'];
+export const ofPlan: readonly string[] = ['edit_step', 'add_step', 'move_step', 'remove_step', 'approve_step', 'deny_step', 'answer_step', 'retry_step', 'happened_step', 'stop_step', 'skip_step', 'start_run', 'ask_replan'];

@@ -125,7 +125,7 @@ function running(): View {
       { kind: 'blocker', id: 'disk', title: 'metrics-2 has 4 % of its disk left', by: 'ci', at: ago(2) },
       { kind: 'step', id: 'S006', step: 6, title: 'Point the writers at it', by: 'planloop', at: ago(6) }]),
     plan: plan('p2', 'Move the metrics store to the new cluster', steps, { approval: { by: 'Ada, on the page', way: 'person' } }),
-    run: { id: 'run-1', state: 'running', by: 'Ada', since: ago(31), steps: [{ step: 4, percent: 50, what: 'shard 3 of 6', tail: 'replaying shard 3\n  18,211 of 40,002' }], can_here: true },
+    run: { id: 'run-1', state: 'running', by: 'Ada', since: ago(31), steps: [{ step: 4, percent: 50, what: 'shard 3 of 6', tail: 'replaying shard 3\n  18,211 of 40,002' }], asks: [], can_here: true },
     situation: [{ label: 'Failed or blocked', texts: ['S005 Point the readers at it, failed: connection refused: metrics-2:9090', 'S007 Compare a day of both, blocked'], urgent: true }],
     questions: [], comments: [], plans: [],
     signals: [{ id: 'disk', level: 'blocker', message: 'metrics-2 has 4 % of its disk left', step: 5, by: 'ci', at: ago(2) }],

@@ -22,21 +22,46 @@ export function RunPanel() {
   const asking = steps.filter(s => s.ask && !s.ask.early), failed = steps.filter(s => s.status === 'failed' && !s.ask)
   const gone = new Set(steps.filter(s => s.status === 'skipped' || s.status === 'cancelled').map(s => s.number))
   const waits = run.reason === 'deadlocked' && run.state === 'paused' ? steps.filter(s => s.waiting_on?.some(n => gone.has(n))) : []
+  const stale = steps.filter(s => s.stale && !s.ask), boxes = new Set([...asking, ...failed, ...waits, ...stale].map(s => s.number))
   const atWork = [...run.steps, ...steps.filter(s => s.status === 'in_progress' && !s.ask && !run.steps.some(r => r.step === s.number)).map(s => ({ step: s.number }))]
   const ended = steps.filter(s => s.status !== 'failed' && s.completed_at && (s.tool && s.started_at || s.pause)).sort((a, b) => Date.parse(b.completed_at!) - Date.parse(a.completed_at!))
   return (
     <section class="run" aria-label="Run">
       <RunHead run={run} stuck={failed.length > 0 || run.reason === 'deadlocked'} />
+      <WaitingFor asks={run.asks} steps={steps} boxes={boxes} />
       {asking.length > 0 && <h2>{count(asking.length, 'step is', 'steps are')} waiting for you</h2>}
       {asking.map(s => <Asking key={s.id} step={s}><StepAsk step={s} /></Asking>)}
       {failed.length > 0 && <h2>{count(failed.length, 'step')} failed</h2>}
       {failed.map(s => <Asking key={s.id} step={s}>{s.error && <pre class="wrong" tabIndex={0} aria-label="Error">{s.error}</pre>}<StepChoices step={s} choices={['retry', 'skip']} first /></Asking>)}
       {waits.length > 0 && <h2>{count(waits.length, 'step waits', 'steps wait')} for skipped or cancelled steps</h2>}
       {waits.map(s => <Asking key={s.id} step={s}><p>It waits for {listed(s.waiting_on!.filter(n => gone.has(n)))}: edit the step to remove this dependency, or skip it.</p><StepChoices step={s} choices={['skip']}><button disabled={!!busy.value} onClick={() => { showStep(s.number); edit(s.number) }}>Edit the step</button></StepChoices></Asking>)}
+      {stale.length > 0 && <h2>{count(stale.length, 'step')} used a value that was replaced</h2>}
+      {stale.map(s => <Asking key={s.id} step={s}><StepChoices step={s} choices={[]}><button disabled={!!busy.value} title="With the finished steps that depend on it" onClick={() => act('retry_step', { step: s.id, with_dependents: true })}>Do it again</button></StepChoices></Asking>)}
       {atWork.length > 0 && <h2>{count(atWork.length, 'step')} {run.state === 'interrupted' ? 'interrupted' : 'running'}</h2>}
       {atWork.map(r => <RunningStep key={r.step} running={r} step={by.get(r.step)} broken={run.state === 'interrupted'} />)}
       {ended.length > 0 && <h2>Finished</h2>}
       <ol class="ended" role="list">{ended.slice(0, 50).map(s => <Ended key={s.id} step={s} />)}</ol>
+    </section>
+  )
+}
+
+// WaitingFor lists everything that the run waits for. A single step with a box below needs no entry, and no step with a box repeats its text.
+function WaitingFor({ asks: all, steps, boxes }: { asks: Run['asks']; steps: readonly Step[]; boxes: ReadonlySet<number> }) {
+  const entries = all.map(ask => ({ ...ask, number: steps.find(s => s.id === ask.step)?.number }))
+  const boxed = (number: number | undefined) => number !== undefined && boxes.has(number)
+  if (!entries.length || (entries.length === 1 && boxed(entries[0]!.number))) return null
+  return (
+    <section class="waiting-for" aria-label="Waiting for">
+      <h2>Waiting for</h2>
+      <ul role="list">
+        {entries.map(({ number, what, why, how }, i) => (
+          <li key={i}>
+            {number === undefined ? <b>{sentence(what)}</b> : <button class="link" onClick={() => { boxed(number) ? focus('asks-' + number) : openStep(number) }}>{sentence(what)}</button>}
+            {why && !boxed(number) && <p class="text soft"><Prose of={why} /></p>}
+            {how && <p class="small soft">{how}</p>}
+          </li>
+        ))}
+      </ul>
     </section>
   )
 }
@@ -121,7 +146,7 @@ function TextAction({ name, label, button, act: what, input, field = 'text', may
 }
 
 function Asking({ step: s, children }: { step: Step; children: ComponentChildren }) {
-  return <article class="asking" aria-label={`Step ${s.number}`}><StepTitle step={s} />{children}</article>
+  return <article class="asking" id={`asks-${s.number}`} tabIndex={-1} aria-label={`Step ${s.number}`}><StepTitle step={s} />{children}</article>
 }
 
 function StepTitle({ step: s }: { step: Step }) {
@@ -143,10 +168,18 @@ function RunningStep({ running: r, step: s, broken }: { running: Run['steps'][nu
       <p class="progress">
         {r.percent !== undefined && r.percent > 0 && <progress max={100} value={r.percent} aria-label={`Step ${r.step}: ${r.percent} percent`} />}
         <span class="soft">{[!s?.tool && s?.claimed_by, r.percent ? `${r.percent} %` : '', r.what, s?.started_at ? (broken ? `started ${ago(s.started_at, clock.value)}` : span((clock.value - Date.parse(s.started_at)) / 1000)) : ''].filter(Boolean).join(' · ')}</span>
+        <StopStep step={r.step} />
       </p>
       {(s?.tool || s?.agent) && <Tail step={r.step} live={!broken} given={r.tail} />}
     </article>
   )
+}
+
+// StopStep stops a step that an engine carries out.
+export function StopStep({ step }: { step: number }) {
+  const run = view.value?.run, at = run && run.state !== 'interrupted' && run.steps.find(r => r.step === step)
+  if (!at || !mayDecide.value) return null
+  return <button class="small" disabled={at.stopping || !!busy.value} aria-label={`${at.stopping ? 'Stopping' : 'Stop'} step ${step}`} title="Ends what it runs" onClick={() => act('stop_step', { step })}>{at.stopping ? 'Stopping…' : 'Stop'}</button>
 }
 
 function Ended({ step: s }: { step: Step }) {
@@ -213,8 +246,9 @@ export function StepAsk({ step: s }: { step: Step }) {
   const rest = ask.choices.filter(c => c === 'retry' || c === 'happened' || c === 'skip' || c === 'abort')
   return (
     <section class={`ask is-${ask.kind}`} aria-label={`Request of step ${s.number}`}>
-      <p class="text">{ask.early && <b>It will ask before it runs. </b>}{ask.text || asks[ask.kind]}</p>
-      {ask.kind === 'unknown' && <Tail step={s.number} />}
+      <p class="text">{ask.early && <b>It will ask before it runs. </b>}{ask.kind === 'unknown' ? `${sentence(ask.text || asks.unknown!)} Check whether it was done.` : ask.text || asks[ask.kind]}</p>
+      {ask.kind === 'unknown' && s.error && s.error !== ask.text && <pre class="wrong" tabIndex={0} aria-label="Error">{s.error}</pre>}
+      {ask.kind === 'unknown' && <Tail step={s.number} given={s.output} />}
       {!mayDecide.value && ask.args && <pre tabIndex={0} aria-label="Arguments">{ask.args}</pre>}
       {mayDecide.value && <>
         {has('reply') && <TextAction name={`reply-${s.number}`} label={`Answer to step ${s.number}`} button="Answer" act="answer_step" input={{ step: s.number, ...digestOf(s) }} />}
@@ -226,7 +260,7 @@ export function StepAsk({ step: s }: { step: Step }) {
 
 const asks: Record<string, string> = {
   approval: 'May it run with these arguments?', pause: 'It is waiting for your answer.', blocked: 'It is blocked.',
-  unknown: 'It was started and then interrupted. Check whether it was done.',
+  unknown: 'It was started and then interrupted.',
 }
 
 const digestOf = (s: Step) => s.ask?.digest ? { digest: s.ask.digest } : {}

@@ -11,7 +11,7 @@ import { EditStep } from './edit'
 import { Sign, StatusMark } from './icons'
 import { Prose } from './prose'
 import { MoveButtons } from './reorder'
-import { StepAsk } from './run'
+import { StepAsk, StopStep } from './run'
 import { ago, count, moment, sentence, span } from './format'
 import { focus } from './focus'
 
@@ -43,6 +43,7 @@ export function StepPanel({ step: s }: { step: Step }) {
         {s.critical && <span class="soft">critical</span>}
         {s.claimed_by && <span class="soft">{s.claimed_by}</span>}
         <span class="soft mono">{s.id}</span>
+        {shown.value === view.value?.plan && <StopStep step={s.number} />}
       </p>
       {s.ask && <StepAsk step={s} />}
       {s.unseen && <p class="notice is-waiting">{sentence(s.unseen)}</p>}
