@@ -247,7 +247,8 @@ func tries() map[string]tried {
 		"happened_step": {lost, asked(nil), []input{asked(fields{"digest": "x"})},
 			func(v review.View) bool { return step(v).Status == plan.Done }},
 		"stop_step": {func(d *workspaces) *workspaces { return d.running(tool("Build it"), plan.Spec{Title: "Check it"}) },
-			constant(fields{"step": 1}), []input{constant(fields{}), constant(fields{"step": 2}), constant(fields{"step": 1, "plan": "another"})},
+			constant(fields{"step": 1}), []input{constant(fields{}), constant(fields{"step": 2}),
+				constant(fields{"step": 1, "plan": "another"})},
 			func(v review.View) bool {
 				return step(v).Ask.Kind == review.AskKind(plan.AskUnknown) && step(v).Ask.Text == "stopped by alice"
 			}},
