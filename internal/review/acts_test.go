@@ -247,7 +247,8 @@ func tries() map[string]tried {
 		"happened_step": {lost, asked(nil), []input{asked(fields{"digest": "x"})},
 			func(v review.View) bool { return step(v).Status == plan.Done }},
 		"stop_step": {func(d *workspaces) *workspaces { return d.running(tool("Build it"), plan.Spec{Title: "Check it"}) },
-			constant(fields{"step": 1}), []input{constant(fields{}), constant(fields{"step": 2}), constant(fields{"step": 1, "plan": "another"})},
+			constant(fields{"step": 1}), []input{constant(fields{}), constant(fields{"step": 2}),
+				constant(fields{"step": 1, "plan": "another"})},
 			func(v review.View) bool {
 				return step(v).Ask.Kind == review.AskKind(plan.AskUnknown) && step(v).Ask.Text == "stopped by alice"
 			}},
@@ -356,4 +357,41 @@ func TestActsAreOfThePlanThatIsShown(t *testing.T) {
 	}
 	d.active(tool("Ship it, too"))
 	must[review.Done](t)(act(t.Context(), d.Workspace, page(), "start_run", fields{"plan": look(t, d.Workspace).Plan.ID}))
+}
+
+// TestRunListsItsAsks: the run lists everything that it waits for, and how to answer where a step's buttons do not show it.
+func TestRunListsItsAsks(t *testing.T) {
+	d := newDesk(t).running(tool("Delete the folder"), plan.Spec{Title: "Check it"})
+	d.do(ann().Actor, plan.RaiseSignal{ID: "ci", Level: plan.Blocker, Message: "red"})
+	asks := look(t, d.Workspace).Run.Asks
+	if len(asks) < 2 || asks[0].Step != "" || asks[0].Why != "red" || asks[0].How == "" {
+		t.Fatalf("%+v", asks)
+	}
+	if asks[1].Step != "S001" || asks[1].How != "" || !strings.Contains(asks[1].What, "asks for a person's approval") {
+		t.Errorf("%+v", asks)
+	}
+}
+
+// TestStepIsDoneAgainWithItsDependents: a step whose value another one used is redone with that one, which is stale if it is not.
+func TestStepIsDoneAgainWithItsDependents(t *testing.T) {
+	d := newDesk(t).active(tool("Build it"), plan.Spec{Title: "Ship it", Tool: "bash_execute",
+		Args: json.RawMessage(`{"command":"$S001"}`)}, plan.Spec{Title: "Announce it"})
+	d.do(engine(), plan.BeginRun{})
+	for id := plan.StepID(1); id <= 2; id++ {
+		d.do(engine(), plan.Schedule{MaxStarts: 4})
+		root := must[plan.State](t)(d.Service.State(t.Context())).Plan.Root()
+		d.do(engine(), plan.Schedule{Results: []plan.AttemptResult{{Attempt: plan.Attempt{Plan: root, Step: id, Attempt: 1},
+			Result: plan.Result{OK: true, Value: json.RawMessage(`"x"`)}}}})
+	}
+	if done, err := act(t.Context(), d.Workspace, page(), "retry_step", fields{"step": 1}); err == nil {
+		t.Errorf("its dependent keeps the old value: %+v", done)
+	}
+	d.do(ann().Actor, plan.MarkStep{Step: 1, Status: plan.Pending})
+	if steps := look(t, d.Workspace).Plan.Steps; !steps[1].Stale {
+		t.Fatalf("%+v", steps[1])
+	}
+	must[review.Done](t)(act(t.Context(), d.Workspace, page(), "retry_step", fields{"step": 2, "with_dependents": true}))
+	if steps := look(t, d.Workspace).Plan.Steps; steps[1].Stale || steps[1].Status != plan.Pending {
+		t.Errorf("%+v", steps[1])
+	}
 }

@@ -62,7 +62,10 @@ func limits(step *plan.Step) (shown []verbs.LabelledText) {
 
 // retryText describes a step's retry field in words.
 func retryText(step *plan.Step) string {
-	policy, _ := plan.ParseRetry(step.Retry) // it was cleaned
+	policy, err := plan.ParseRetry(step.Retry)
+	if err != nil {
+		return string(step.Retry)
+	}
 	var on []string
 	for _, code := range policy.On {
 		on = append(on, fmt.Sprintf("exit code %d", code))

@@ -119,6 +119,18 @@ func TestTimeOfAStep(t *testing.T) {
 	}
 }
 
+// TestOutputOfAStoppedCommand: a command that a person stops was cut, and its output so far is kept.
+func TestOutputOfAStoppedCommand(t *testing.T) {
+	t.Parallel()
+	box := kept(t, toolbox.Options{})
+	ctx, cancel := context.WithCancelCause(t.Context())
+	log := &awaited{dir: box.Path(), until: "so far\n", then: func(string) { cancel(process.ErrStopped) }}
+	out, err := tool(t, box, "bash_execute").Call(ctx, json.RawMessage(`{"command":"echo so far; sleep 1000"}`), toolbox.Watch{Log: log})
+	if err != nil || out.OK || !out.Cut || !strings.Contains(out.Text, "so far") || !strings.Contains(out.Error, "stopped on request") {
+		t.Errorf("%+v, %v", out, err)
+	}
+}
+
 // TestWatchingACommand: its identity is reported before it ends, and the output of both streams as it arrives.
 func TestWatchingACommand(t *testing.T) {
 	box := kept(t, toolbox.Options{})

@@ -179,7 +179,7 @@ function RunningStep({ running: r, step: s, broken }: { running: Run['steps'][nu
 export function StopStep({ step }: { step: number }) {
   const run = view.value?.run, at = run && run.state !== 'interrupted' && run.steps.find(r => r.step === step)
   if (!at || !mayDecide.value) return null
-  return <button class="small" disabled={at.stopping || !!busy.value} aria-label={`${at.stopping ? 'Stopping' : 'Stop'} step ${step}`} title="Ends what it runs" onClick={() => act('stop_step', { step })}>{at.stopping ? 'Stopping…' : 'Stop'}</button>
+  return <button class="small" disabled={at.stopping || !!busy.value} aria-label={`${at.stopping ? 'Stopping' : 'Stop'} step ${step}`} title="Ends its processes" onClick={() => act('stop_step', { step })}>{at.stopping ? 'Stopping…' : 'Stop'}</button>
 }
 
 function Ended({ step: s }: { step: Step }) {
