@@ -20,6 +20,7 @@ func TestWorkspaceGone(t *testing.T) {
 			p := newRunPlace(t)
 			p.setUp(command("echo 1 > "+p.temp+"/effect", ""))
 			h := p.open("--toolsets", "planning,loop,execution")
+			h.do("planloop_status", arguments{}) // the server opens the workspace
 			testenv.Check(t, leave(p.workspace))
 			got, err := h.tool("planning_execute_plan", arguments{"wait": 5})
 			testenv.Check(t, err)
