@@ -63,8 +63,8 @@ func (e stepEngine) Run(ctx context.Context, o verbs.EngineOptions) (plan.StopRe
 		return "", err
 	}
 	ws.servers.refreshFor(ctx, state.Plan) // so that the run uses the tools as offered now
-	if gone := engine.WorkspaceGone(ws.place.Path); gone != "" {
-		return "", plan.Refuse(plan.Conflict, "", gone, "bring the folder back, or run planloop in another one")
+	if err := refuseGone(ws.place.Path); err != nil {
+		return "", err
 	}
 	options := engine.Options{Parallel: ws.config.Parallel, Logger: e.logger(), Files: box.Files, Workspace: ws.place.Path,
 		Notice: ws.verbs.NotifyRun}
@@ -87,6 +87,14 @@ func (e stepEngine) Run(ctx context.Context, o verbs.EngineOptions) (plan.StopRe
 	return engine.New(ws.session, box.Tools(), ws.presence, options).Run(ctx, engine.RunOptions{
 		Parallel: o.Parallel, Wait: o.Wait, Drain: o.Drain, Begin: o.Begin, Listener: o.Listener, OnWait: o.OnWait, Starts: o.Starts,
 		For: o.For, Only: o.Only})
+}
+
+// refuseGone refuses to run the plan of a workspace whose folder no longer exists.
+func refuseGone(folder string) error {
+	if gone := engine.WorkspaceGone(folder); gone != "" {
+		return plan.Refuse(plan.Conflict, "", gone, "bring the folder back, or run planloop in another one")
+	}
+	return nil
 }
 
 // reportsFile is the file to which a detached process writes why it cannot begin.
@@ -140,6 +148,9 @@ func (a *app) detachEngine(ctx context.Context, o verbs.EngineOptions) error {
 	environment := []string{process.EnvFamily + "=" + rand.Text()}
 	for key, value := range a.settings {
 		environment = append(environment, workspace.Variable(key)+"="+value)
+	}
+	if err := refuseGone(ws.place.Path); err != nil {
+		return err
 	}
 	args := []string{"run", "--detached", "--parallel", strconv.Itoa(o.Parallel), "--workspace", ws.place.Path,
 		"--track", ws.place.TrackName()}

@@ -207,7 +207,8 @@ func (a *app) showTimeline(ctx context.Context, ws *openWorkspace, v terminal.Pl
 			Steps []history.TimelineStep `json:"steps"`
 		}{steps})
 	case format == "md" && len(steps) > 0:
-		v.Screen = terminal.NewScreen(terminal.Options{Getenv: func(name string) string { return map[string]string{"NO_COLOR": "1"}[name] }})
+		plain := map[string]string{"NO_COLOR": "1"}
+		v.Screen = terminal.NewScreen(terminal.Options{Getenv: func(name string) string { return plain[name] }})
 		return a.printLines(slices.Concat([]string{"```text"}, v.Timeline(steps), []string{"```"}))
 	}
 	return a.printLines(v.Timeline(steps))

@@ -90,7 +90,8 @@ func parseNative(data []byte, options json.Options) (*source, error) {
 	return s, nil
 }
 
-// unmarshal reads a JSON value into the struct that into points to. It leaves out what cannot be read, and returns a fault for each such part.
+// unmarshal reads a JSON value into the struct that into points to. It leaves out each part that cannot be read, and
+// returns a fault for it.
 func unmarshal(data []byte, into any, options json.Options) (faults plan.Faults) {
 	seen := map[jsontext.Pointer]bool{}
 	for range 2 * plan.MaxFaults {

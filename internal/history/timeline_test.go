@@ -41,7 +41,8 @@ func TestTimeline(t *testing.T) {
 	}
 	result := func(step plan.StepID, attempt int, ok, isTransient bool) plan.Action {
 		return plan.Schedule{MaxStarts: int(step) - 1, Results: []plan.AttemptResult{{Attempt: plan.Attempt{Step: step, Attempt: attempt},
-			Result: plan.Result{OK: ok, Error: map[bool]string{false: "exit 1"}[ok], Value: json.RawMessage(`""`)}, Tokens: 700, IsTransient: isTransient}}}
+			Result: plan.Result{OK: ok, Error: map[bool]string{false: "exit 1"}[ok], Value: json.RawMessage(`""`)},
+			Tokens: 700, IsTransient: isTransient}}}
 	}
 	type does struct {
 		by plan.Actor
@@ -61,17 +62,21 @@ func TestTimeline(t *testing.T) {
 	}{
 		"nothing started": {[]plan.NewStep{titled()}, []does{{person, mark(1, plan.Skipped)}}, []string{}},
 		"an agent's marks": {[]plan.NewStep{titled(), titled(1), titled()},
-			[]does{{agent, mark(1, plan.InProgress)}, {agent, mark(3, plan.Skipped)}, {agent, mark(1, plan.Done)}, {agent, mark(2, plan.InProgress)}},
+			[]does{{agent, mark(1, plan.InProgress)}, {agent, mark(3, plan.Skipped)}, {agent, mark(1, plan.Done)},
+				{agent, mark(2, plan.InProgress)}},
 			[]string{"S001 running 2-4", "S002 waiting 2-5 running 5-", "S003 waiting 2-3"}},
 		"done without a start": {[]plan.NewStep{titled(), titled()}, []does{{agent, mark(1, plan.Done)}},
 			[]string{"S001 running 2-2", "S002 waiting 2-"}},
 		"given up, blocked and done again": {[]plan.NewStep{titled()},
 			[]does{{agent, mark(1, plan.InProgress)}, {agent, mark(1, plan.Pending)}, {agent, mark(1, plan.InProgress)},
-				{agent, mark(1, plan.Blocked)}, {agent, mark(1, plan.InProgress)}, {agent, mark(1, plan.Done)}, {person, mark(1, plan.InProgress)}},
+				{agent, mark(1, plan.Blocked)}, {agent, mark(1, plan.InProgress)}, {agent, mark(1, plan.Done)},
+				{person, mark(1, plan.InProgress)}},
 			[]string{"S001 failed 2-3 waiting 3-4 failed 4-5 waiting 5-6 running 6-7 running 8-"}},
-		"an engine": {[]plan.NewStep{runs(), titled(1)}, []does{start, {engine, plan.Schedule{MaxStarts: 1}}, {engine, result(1, 1, true, false)}},
+		"an engine": {[]plan.NewStep{runs(), titled(1)},
+			[]does{start, {engine, plan.Schedule{MaxStarts: 1}}, {engine, result(1, 1, true, false)}},
 			[]string{"S001 running 3-4 700 tokens", "S002 waiting 3-"}},
-		"an engine's failure": {[]plan.NewStep{runs()}, []does{start, {engine, plan.Schedule{MaxStarts: 1}}, {engine, result(1, 1, false, false)}},
+		"an engine's failure": {[]plan.NewStep{runs()},
+			[]does{start, {engine, plan.Schedule{MaxStarts: 1}}, {engine, result(1, 1, false, false)}},
 			[]string{"S001 failed 3-4 700 tokens"}},
 		"retried at once and later": {[]plan.NewStep{runs(), runs()},
 			[]does{start, {engine, plan.Schedule{MaxStarts: 2}}, {engine, result(2, 1, false, true)}, {engine, result(1, 1, false, true)},
