@@ -53,7 +53,8 @@ func (l *runLog) add(r plan.Record) {
 		l.check(r, e)
 		before := l.state
 		l.state = plan.Apply(l.state, e)
-		l.noteRenewed(r, before)
+		_, isAgain := e.(plan.StepsRenewed) // clean-up, and its condition, belong to an attempt of the run
+		l.noteRenewed(r, before, isAgain)
 	}
 	l.state.Revision = r.Seq
 }
@@ -81,10 +82,10 @@ func (l *runLog) check(r plan.Record, event plan.Event) {
 	}
 }
 
-// noteRenewed notes the ended steps that an event has made pending again, unless an engine recorded it.
-func (l *runLog) noteRenewed(r plan.Record, before plan.State) {
+// noteRenewed notes the ended steps that an event has made pending again, unless an engine did that on its own.
+func (l *runLog) noteRenewed(r plan.Record, before plan.State, isAgain bool) {
 	now, was := l.state.Plan, before.Plan
-	if r.Action == plan.ActionWord(plan.Schedule{}) || now == nil || was == nil || now.Root() != was.Root() {
+	if r.Action == plan.ActionWord(plan.Schedule{}) && !isAgain || now == nil || was == nil || now.Root() != was.Root() {
 		return
 	}
 	for _, step := range stepsIn(now, isPending) {

@@ -38,8 +38,11 @@ func randomSteps(random *rand.Rand, number int, has features) []*randomStep {
 			"title": fmt.Sprintf("Write line %d of the effects", i+1)}}
 		steps[i] = s
 		for range random.IntN(3) * random.IntN(2) {
-			if i > 0 {
-				s.depend(steps[max(0, i-1-random.IntN(8))].id)
+			if i == 0 {
+				continue
+			}
+			if on := steps[max(0, i-1-random.IntN(8))]; on.fields["always"] == nil { // nothing waits for what runs at the end
+				s.depend(on.id)
 			}
 		}
 		switch random.IntN(12) {
@@ -100,8 +103,9 @@ func (s *randomStep) addEndings(random *rand.Rand, before []*randomStep, has fea
 	if has["always"] && s.items == nil && s.source == 0 && one(20) {
 		s.fields["always"] = true
 	}
-	if has["ends"] && len(before) > 0 && s.fields["when"] == nil && one(12) {
-		from := before[random.IntN(len(before))]
+	others := slices.DeleteFunc(slices.Clone(before), func(b *randomStep) bool { return b.fields["always"] != nil })
+	if has["ends"] && len(others) > 0 && s.fields["when"] == nil && one(12) {
+		from := others[random.IntN(len(others))]
 		s.fields["when"] = fmt.Sprintf(`steps.%s.status == "failed"`, from.id)
 		if one(2) {
 			s.fields["when"] = fmt.Sprintf(`steps.%s.status != "failed"`, from.id)

@@ -63,7 +63,7 @@ func (v view) retry(p *plan.Plan, step *plan.Step) []Phrase {
 		phrases = say(call, ", then ", Call{Kind: CallRun})
 	}
 	if source, ok := redoSource(p, step); ok && call.Step == step.ID {
-		phrases = append(phrases, say("; or do the step again whose value is missing: ", source)...)
+		phrases = append(phrases, say("; or redo ", source.Step, " for its value: ", source)...)
 	}
 	if v.decides() && step.NeedsUnblocking() {
 		phrases = append(phrases, say("; or give instructions: ", Call{Kind: CallAnswerStep, Step: step.ID})...)
