@@ -32,7 +32,7 @@ func actionTypes() map[string]reflect.Type {
 	types := map[string]reflect.Type{}
 	for _, a := range []plan.Action{plan.SetUp{}, plan.AddSteps{}, plan.MarkStep{}, plan.BeginRun{}, plan.PauseRun{}, plan.Schedule{},
 		plan.AnswerStep{}, plan.Replan{}, plan.SubmitPlan{}, plan.EnterMode{}, plan.CancelMode{}, plan.DecideDraft{}, plan.RaiseSignal{},
-		plan.ClearSignal{}, plan.Restore{}, plan.Clear{}, plan.ClaimStep{}, plan.ReportStep{}, plan.UpdateStep{}} {
+		plan.ClearSignal{}, plan.Restore{}, plan.Clear{}, plan.ClaimStep{}, plan.ReportStep{}, plan.UpdateStep{}, plan.EndRun{}} {
 		types[reflect.TypeOf(a).Name()] = reflect.TypeOf(a)
 	}
 	return types
