@@ -91,6 +91,9 @@ func (l *runLog) noteRenewed(r plan.Record, before plan.State, isAgain bool) {
 	for _, step := range stepsIn(now, isPending) {
 		if was, ok := was.Steps.Get(step.ID); ok && was.Status != plan.Pending && was.Status != plan.InProgress {
 			l.settled[label(l.state, step.ID)] = r.Seq
+			for _, id := range was.Instances() { // a loop has new ones for the same entries
+				l.settled[label(before, id)] = r.Seq
+			}
 		}
 	}
 }
