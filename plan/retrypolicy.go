@@ -25,11 +25,6 @@ const (
 	maxBackOff       = 10 * time.Minute // a longer wait is not doubled
 )
 
-// defaultRetry is the policy of a step without one (execution: Strategy 2).
-func defaultRetry() RetryPolicy {
-	return RetryPolicy{Attempts: MaxTries, Wait: time.Second, Timeout: true}
-}
-
 // ParseRetry reads a step's retry field: {"attempts": 3, "wait": "5s", "on": [75, "timeout"]}. Without "on", any failure
 // counts. An empty value is the policy of a step without one (execution: Strategy 2). The error is a *ValidationError.
 func ParseRetry(value json.RawMessage) (RetryPolicy, error) {

@@ -41,13 +41,13 @@ func (s *Service) waitsFor(state plan.State, why plan.StopReason) string {
 	}
 	switch why {
 	case plan.StopWaitingForPerson:
-		for _, ask := range s.Asks(state, Caller{}) {
-			return "a person: " + ask.text()
+		if asks := s.Asks(state, Caller{}); len(asks) > 0 {
+			return "a person: " + asks[0].text()
 		}
 		return "a person"
 	case plan.StopWaitingForAgent:
-		for _, step := range readyForAgents(state) {
-			return "an agent: " + idAndTitle(step) + " is ready"
+		if ready := readyForAgents(state); len(ready) > 0 {
+			return "an agent: " + idAndTitle(ready[0]) + " is ready"
 		}
 		for step := range state.Plan.Steps.Running() {
 			return Carrier(step) + ", which works on " + idAndTitle(step)
@@ -58,11 +58,10 @@ func (s *Service) waitsFor(state plan.State, why plan.StopReason) string {
 				return idAndTitle(step) + ", which another process runs"
 			}
 		}
-		for _, step := range plan.StartableSteps(state, 1) {
-			if step.Lock != "" {
-				return "the lock " + step.Lock + ", for " + idAndTitle(step)
-			}
-			return "the next try of " + idAndTitle(step)
+		if steps := plan.StartableSteps(state, 1); len(steps) > 0 && steps[0].Lock != "" {
+			return "the lock " + steps[0].Lock + ", for " + idAndTitle(steps[0])
+		} else if len(steps) > 0 {
+			return "the next try of " + idAndTitle(steps[0])
 		}
 	}
 	return ""
