@@ -42,6 +42,7 @@ func TestStepWithoutValue(t *testing.T) {
 			`planloop step retry S002 --args '{"command":"true","env":{"V":"<V>"},"timeout":7}'`},
 		"when":     {`"args":{"command":"true"},"when":"steps.S001.json[0] == 'v'"`, ""},
 		"for_each": {`"args":{"command":"true"},"for_each":"$S001.json"`, ""},
+		"critical": {`"args":{"command":"true","env":{"V":"$S001"}},"critical":true`, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := newRunPlace(t)
@@ -54,7 +55,7 @@ func TestStepWithoutValue(t *testing.T) {
 			p.ends()
 			p.must("step", "settle", "S001", "--choice", "happened", "--reason", "it is there")
 			p.must("sync")
-			p.ends()
+			p.run("run")
 			var status struct {
 				Next string `json:"next_action"`
 			}

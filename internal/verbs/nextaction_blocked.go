@@ -46,6 +46,10 @@ func (v view) replanning(p *plan.Plan) NextAction {
 			}
 		}
 		retry, other := v.retryCall(p, failed), any(revise)
+		if source, missing := redoSource(p, failed); missing {
+			return newAction(Replanning, fmt.Sprintf("The critical step %s failed.", step.ID), "Critical ", failed, " failed: redo ",
+				source.Step, " for its value: ", source, ", or ", other, ".").withStep(failed)
+		}
 		if v.brief() && len(v.word(retry)) > longCall { // no room for another call; agent_instructions has it
 			other = "replan"
 		}
