@@ -46,15 +46,14 @@ func (v view) replanning(p *plan.Plan) NextAction {
 			}
 		}
 		retry, other := v.retryCall(p, failed), any(revise)
-		if source, missing := redoSource(p, failed); missing {
-			return newAction(Replanning, fmt.Sprintf("The critical step %s failed.", step.ID), "Critical ", failed, " failed: redo ",
-				source.Step, " for its value: ", source, ", or ", other, ".").withStep(failed)
-		}
 		if v.brief() && len(v.word(retry)) > longCall { // no room for another call; agent_instructions has it
 			other = "replan"
 		}
-		return newAction(Replanning, fmt.Sprintf("The critical step %s failed.", step.ID),
-			"Critical ", failed, " failed: retry with ", retry, ", or ", other, ".").withStep(failed)
+		way := []any{"Critical ", failed, " failed: retry with ", retry, ", or ", other, "."}
+		if source, missing := redoSource(p, failed); missing {
+			way = []any{"Critical ", failed, " failed: redo ", source.Step, " for its value: ", source, ", or ", other, "."}
+		}
+		return newAction(Replanning, fmt.Sprintf("The critical step %s failed.", step.ID), way...).withStep(failed)
 	}
 	return newAction(Replanning, "The plan must be revised.", "The plan must be revised: ", revise, ".")
 }
