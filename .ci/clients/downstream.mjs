@@ -138,7 +138,7 @@ async function setUp(where, steps) {
 async function aPlan() {
   const careful = behind('careful');
   await said(0, await setUp(careful, answering(careful)));
-  assert.match(await said(3, planloop(careful, 'run')), /planloop approve S002/);
+  assert.match(await said(4, planloop(careful, 'run')), /planloop approve S002/);
   assert.ok(!existsSync(join(careful.workspace, 'reply.txt')), 'a file was written before anybody said yes');
 
   const trusting = behind('trusting', { step_approval: 'never' });
