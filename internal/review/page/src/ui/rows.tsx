@@ -9,6 +9,7 @@ import type { Step } from '../types'
 import { linesOf } from './comments'
 import { edit } from './edit'
 import { Sign, StatusMark } from './icons'
+import { isLive, Live } from './live'
 import { Prose } from './prose'
 import { Grip } from './reorder'
 import { toolsOf } from './format'
@@ -28,7 +29,7 @@ export function Rows() {
 }
 
 function height(s: Step): number {
-  const lines = Math.min(linesOf(s.number).length, mostLines)
+  const lines = Math.min(linesOf(s.number).length, mostLines) + (isLive(s) ? 1 : 0)
   return (phone.value ? heights.narrow : heights.wide) + (lines ? lines * heights.line + heights.end : 0)
 }
 
@@ -107,6 +108,7 @@ function Row({ step: s, of, at, top, onPanel }: { step: Step; of: number; at: nu
         </span>
         <RowButtons step={s} reachable={chosen.value} />
       </div>
+      {isLive(s) && <Live step={s} />}
       {!whole.value && lines.value.slice(0, more > 0 ? mostLines - 1 : mostLines).map(c => <p key={c.key} class={`said-line is-${c.kind}`}><b>{c.who}</b> <Prose of={c.text} /></p>)}
       {!whole.value && more > 0 && <p class="said-line soft">{more + 1} more</p>}
       {whole.value && <Whole step={s} />}
