@@ -1,7 +1,7 @@
 // The steps as rows. A long list draws only the visible ones: every row keeps its height, so that all positions are known.
 
 import { batch, useComputed } from '@preact/signals'
-import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { allOpen, editing, mayDecide, narrow, phone, printing, selected, shown, showsDraft, skipping } from '../store'
 import { altered } from '../difference'
 import { listed, wordOf } from '../status'
@@ -23,9 +23,35 @@ const mostLines = 3 // of comments in a row
 
 export function Rows() {
   const all = shown.value?.steps ?? []
-  return all.length > wholeUpTo && !printing.value && !allOpen.value ? <Windowed all={all} /> : (
+  if (all.length > wholeUpTo && !printing.value) return allOpen.value ? <Filling all={all} /> : <Windowed all={all} />
+  return (
     <ol class="steps" role="list" aria-label="Steps">{all.map(s => <Row key={s.id} step={s} of={all.length} at={0} />)}</ol>
   )
+}
+
+const atOnce = 24, each = 6 // open steps drawn at once, and with each frame after that
+
+// Filling draws a long list of open steps from the chosen one on, a few with each frame; until then, a step is its title.
+function Filling({ all }: { all: Step[] }) {
+  const [[from, to], see] = useState<[number, number]>(() => {
+    const at = Math.max(0, all.findIndex(s => s.number === selected.peek()))
+    return [at, at + atOnce]
+  })
+  useEffect(() => {
+    if (from === 0 && to >= all.length) return undefined
+    const next = requestAnimationFrame(() => see(to < all.length ? [from, to + each] : [Math.max(0, from - each), to]))
+    return () => cancelAnimationFrame(next)
+  }, [from, to, all.length])
+  const sought = from === 0 && to >= all.length ? 0 : selected.value
+  return (
+    <ol class="steps filling" role="list" aria-label="Steps">
+      {all.map((s, i) => (i >= from && i < to) || s.number === sought ? <Row key={s.id} step={s} of={all.length} at={0} /> : <Titled key={s.id} step={s} />)}
+    </ol>
+  )
+}
+
+function Titled({ step: s }: { step: Step }) {
+  return useMemo(() => <li class="row undrawn" data-step={s.number}>{s.number} {s.title}</li>, [s])
 }
 
 function height(s: Step): number {
