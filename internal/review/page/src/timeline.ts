@@ -26,14 +26,16 @@ export function stretches(parts: readonly TimelinePart[], from: number, to: numb
   }))
 }
 
+const took = (seconds: number) => seconds < 1 ? 'under 1 s' : span(seconds)
+
 // inWords says how long a step was worked on, how often it failed, and how many tokens it took.
 export function inWords({ parts, tokens }: TimelineStep, to: number): string {
   const lasts = (of: (p: TimelinePart) => boolean) => parts.filter(of).reduce((sum, p) => sum + (p.to ? Date.parse(p.to) : to) - Date.parse(p.from), 0) / 1000
   const failed = parts.filter(p => p.kind === 'failed').length, on = parts.some(p => p.kind === 'running' && !p.to)
   return [
-    `${on ? 'running' : 'ran'} ${span(lasts(p => p.kind !== 'waiting'))}`,
+    `${on ? 'running' : 'ran'} ${took(lasts(p => p.kind !== 'waiting'))}`,
     failed && count(failed, 'attempt') + ' failed',
-    parts.some(p => p.kind === 'waiting') && `waited ${span(lasts(p => p.kind === 'waiting'))}`,
+    parts.some(p => p.kind === 'waiting') && `waited ${took(lasts(p => p.kind === 'waiting'))}`,
     tokens && count(tokens, 'token').replace(/\d+/, n => Number(n).toLocaleString('en')),
   ].filter(Boolean).join(', ')
 }

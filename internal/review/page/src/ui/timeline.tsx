@@ -41,7 +41,7 @@ function Bars() {
     <>
       <table>
         <caption class="unseen">The work on the steps from {moment(new Date(from).toISOString())}, over {span((to - from) / 1000)}</caption>
-        <thead><tr><th scope="col" class="unseen">Step</th><th scope="col" class="scale"><span>{clockTime(from)}</span><span class="soft">{span((to - from) / 1000)}</span><span>{clockTime(to)}</span></th><th scope="col" class="unseen">In words</th></tr></thead>
+        <thead><tr><th scope="col"><span class="unseen">Step</span></th><th scope="col"><span class="scale"><span>{clockTime(from)}</span><span class="soft">{span((to - from) / 1000)}</span><span>{clockTime(to)}</span></span></th><th scope="col"><span class="unseen">In words</span></th></tr></thead>
         <tbody>{shown.map(s => <Row key={s.step_id} step={s} from={from} to={to} />)}</tbody>
       </table>
       {shown.length < begun.length && <button class="quiet small" onClick={() => { all.value = true }}>{count(begun.length - shown.length, 'more step')}</button>}
