@@ -8,7 +8,7 @@ type Running = Run['steps'][number]
 
 // doing returns a text such as "Claude Code · 2 min · running go test".
 export function doing(s: Step | undefined, r: Partial<Running> | undefined, now: number, broken = false): string {
-  const since = s?.started_at ? (broken ? `started ${ago(s.started_at, now)}` : span((now - Date.parse(s.started_at)) / 1000)) : ''
+  const since = s?.started_at ? (broken ? `started ${ago(s.started_at, now)}` : span(Math.max(1, (now - Date.parse(s.started_at)) / 1000))) : ''
   return [hostName(s?.agent ?? s?.claimed_by), since, r?.percent ? `${r.percent} %` : '', r?.what || action(s), s?.lapsed ? 'its claim has lapsed' : ''].filter(Boolean).join(' · ')
 }
 

@@ -62,13 +62,18 @@ function Failure({ step: s, waiting }: { step: Step; waiting: number[] }) {
   return (
     <>
       {s.error && <pre class="wrong" tabIndex={0} aria-label="Error">{s.error}</pre>}
-      {(s.tool || s.agent) && s.output && s.output !== s.error && <Tail step={s.number} given={s.output} />}
+      {(s.tool || s.agent) && saysMore(s) && <Tail step={s.number} given={s.output} />}
       <p class="small soft">
         {waiting.length > 0 && `${sentence(`${waiting.length > 1 ? 'steps' : 'step'} ${listed(waiting)} ${waiting.length > 1 ? 'wait' : 'waits'} for it`)} `}
         Remove the cause and try again, or skip the step if the plan works without it.
       </p>
     </>
   )
+}
+
+// saysMore reports whether a step's output has a line that its error does not repeat.
+function saysMore({ output = '', error = '' }: Step): boolean {
+  return output.split('\n').some(line => !/^std(out|err):$/.test(line) && !error.includes(line.trim()))
 }
 
 // WaitingFor lists everything that the run waits for. A single step with a box below needs no entry, and no step with a box repeats its text.
