@@ -162,7 +162,7 @@ function Row({ step: s, of, at, top, onPanel }: { step: Step; of: number; at: nu
           <span class="tags">
             {changed.value && <span class={`change change-${changed.value}`}>{changed.value === 'added' ? 'new' : changed.value}</span>}
             {s.warnings?.length ? <span class="change asks" title={s.warnings.join(' ')}>{s.warnings.length > 1 ? 'warnings' : 'warning'}</span> : null}
-            {s.unverified && <span class="change asks" title={s.unverified}>not verified</span>}
+            {s.unverified ? <span class="change asks" title={s.unverified}>not verified</span> : null}
             {s.ask && <span class="change asks">asks you</span>}
             {!s.ask && s.status === 'pending' && (s.pause || s.requires_approval) && <span class="change asks">asks first</span>}
             {after?.length ? <span class="after">after {listed(after)}</span> : null}
