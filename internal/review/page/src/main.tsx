@@ -2,7 +2,7 @@
 
 import { effect } from '@preact/signals'
 import { render } from 'preact'
-import { arrange, arrangeBy, byWorker } from './graph/arrange'
+import { arrange, arrangeBy, byWorker, many } from './graph/arrange'
 import { enter, httpSource, launched } from './http'
 import { listen } from './keys'
 import { keepPlace } from './location'
@@ -26,7 +26,7 @@ addEventListener('hashchange', () => { if (launched()) enter().then(() => locati
 function prepareGraph(): void {
   const stop = effect(() => {
     const steps = shown.value?.steps ?? []
-    if (steps.length <= 60) return
+    if (steps.length <= many) return
     setTimeout(() => {
       stop()
       arrange(steps.map(s => ({ n: s.number, after: s.depends_on ?? [] })), { width: innerWidth * .75, height: innerHeight * .75 }).catch(() => {})

@@ -8,10 +8,13 @@ let chosen: Arrange = () => Promise.reject(new Error('no layout is set'))
 
 export function arrangeBy(how: Arrange): void { chosen = how }
 
+// many steps are drawn as numbers, whose places depend on little but the shape of the room.
+export const many = 60
+
 let last: { of: string; made: Promise<Layout> } | undefined // a graph that is shown again needs no new layout
 
 export function arrange(steps: Knot[], room: Room): Promise<Layout> {
-  const of = JSON.stringify([steps, room])
+  const of = JSON.stringify([steps, steps.length > many ? Math.round(2 * room.width / room.height) : room])
   if (last?.of !== of) {
     last = { of, made: chosen(steps, room) }
     last.made.catch(() => { last = undefined })

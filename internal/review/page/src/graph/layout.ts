@@ -25,7 +25,7 @@ export interface Box { width: number; height: number; roomy: boolean }
 
 const card: Box = { width: 208, height: 58, roomy: true } // with the title
 const pill: Box = { width: 66, height: 30, roomy: false } // only the number, until one zooms in
-const mostCards = 60
+const mostCards = 60 // as many in arrange.ts
 const legible = 0.5 // the scale below which the text of a card is unreadable
 const mostLayered = 1000
 const mostExact = 100 // larger graphs get fewer, cheaper passes against crossings
