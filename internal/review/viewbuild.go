@@ -309,7 +309,7 @@ func ReadFormer(ctx context.Context, workspace *Workspace, id string) (Former, e
 	return f, err
 }
 
-// ReadTimeline returns what the steps of the current plan did over time. It reads the whole log.
+// ReadTimeline returns the timelines of the steps of the current plan. It reads the whole log.
 func ReadTimeline(ctx context.Context, workspace *Workspace) ([]history.TimelineStep, error) {
 	state, err := workspace.Service.State(ctx)
 	if err != nil {

@@ -21,10 +21,12 @@ func TestRetitledSteps(t *testing.T) {
 		was, now []string
 		want     string
 	}{
-		"behind a new one":      {[]string{"A", "B", "C"}, []string{"N", "A", "B2", "C"}, "added N, changed A, changed B2, changed C"},
-		"behind a removed one":  {[]string{"A", "B", "C", "D"}, []string{"B", "C2", "D"}, "changed B, changed C2, changed D, removed A"},
-		"two side by side":      {[]string{"A", "B", "C", "D"}, []string{"N", "A", "B2", "C2", "D"}, "added N, changed A, changed B2, changed C2, changed D"},
-		"one of them was added": {[]string{"A", "B", "D"}, []string{"N", "A", "X", "Y", "D"}, "added N, changed A, added X, added Y, changed D, removed B"},
+		"behind a new one":     {[]string{"A", "B", "C"}, []string{"N", "A", "B2", "C"}, "added N, changed A, changed B2, changed C"},
+		"behind a removed one": {[]string{"A", "B", "C", "D"}, []string{"B", "C2", "D"}, "changed B, changed C2, changed D, removed A"},
+		"two side by side": {[]string{"A", "B", "C", "D"}, []string{"N", "A", "B2", "C2", "D"},
+			"added N, changed A, changed B2, changed C2, changed D"},
+		"one of them was added": {[]string{"A", "B", "D"}, []string{"N", "A", "X", "Y", "D"},
+			"added N, changed A, added X, added Y, changed D, removed B"},
 	} {
 		got := ""
 		for _, change := range verbs.Compare(made("was", c.was...), made("now", c.now...)).Steps {

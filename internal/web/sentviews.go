@@ -31,7 +31,7 @@ func (s *sentViews) find(workspace, tag string) review.View {
 	return review.View{}
 }
 
-// keep tags a view and keeps it. Equal views have one tag, so that requests for what follows can share an answer.
+// keep tags a view and keeps it. Equal views have one tag, so that requests for the next one can share an answer.
 func (s *sentViews) keep(v review.View) review.View {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -45,7 +45,8 @@ func TestOnlyChangedSteps(t *testing.T) {
 	if done := b.act("w1", "remove_step", remove); done.status != 200 {
 		t.Fatal(done)
 	}
-	for what, v := range map[string]review.View{"other steps": since("w1", whole.Tag), "an unknown view": since("w1", "x"), "none": since("w1", "")} {
+	for what, v := range map[string]review.View{"other steps": since("w1", whole.Tag), "an unknown view": since("w1", "x"),
+		"none": since("w1", "")} {
 		if v.Draft.Plan.OnlyChanged || len(v.Draft.Plan.Steps) != len(whole.Draft.Plan.Steps)-1 {
 			t.Errorf("%s: %+v", what, v.Draft.Plan)
 		}

@@ -1,4 +1,4 @@
-// Work in progress: who does it, since when, what happens now, and the last line of the output.
+// Work in progress: its actor, its duration, its command or note, and the last line of its output.
 
 import { clock, former, view } from '../store'
 import type { Run, Step } from '../types'
