@@ -53,6 +53,7 @@ func acts() []act {
 		row("retry_step", answerStep(plan.Retry)),
 		row("happened_step", answerStep(plan.Happened)),
 		row("stop_step", answerStep(plan.Stop)),
+		row("keep_step", keepStep),
 		row("skip_step", skipStep),
 		row("start_run", startRun),
 		row("pause_run", pauseRun),

@@ -252,6 +252,12 @@ func tries() map[string]tried {
 			func(v review.View) bool {
 				return step(v).Ask.Kind == review.AskKind(plan.AskUnknown) && step(v).Ask.Text == "stopped by alice"
 			}},
+		"keep_step": {func(d *workspaces) *workspaces {
+			d.builtAndShipped().do(ann().Actor, plan.MarkStep{Step: 1, Status: plan.Pending})
+			return d
+		}, constant(fields{"step": 2}), []input{constant(fields{}), constant(fields{"step": 1}), constant(fields{"step": 9}),
+			constant(fields{"step": 2, "plan": "another"})},
+			func(v review.View) bool { return v.Plan.Steps[1].Status == plan.Done && !v.Plan.Steps[1].Stale }},
 		"skip_step": {plainly, func(v review.View) fields { return fields{"plan": v.Plan.ID, "step": 1, "reason": "not needed"} },
 			[]input{constant(fields{"step": 1}), constant(fields{"step": 1, "reason": " "}),
 				constant(fields{"step": 1, "reason": "x", "plan": "another"})},
@@ -372,17 +378,22 @@ func TestRunListsItsAsks(t *testing.T) {
 	}
 }
 
-// TestStepIsDoneAgainWithItsDependents: a step whose value another one used is redone with that one, which is stale if it is not.
-func TestStepIsDoneAgainWithItsDependents(t *testing.T) {
-	d := newDesk(t).active(tool("Build it"), plan.Spec{Title: "Ship it", Tool: "bash_execute",
-		Args: json.RawMessage(`{"command":"$S001"}`)}, plan.Spec{Title: "Announce it"})
-	d.do(engine(), plan.BeginRun{})
+// builtAndShipped runs two steps, the second with the value of the first; a third is open.
+func (d *workspaces) builtAndShipped() *workspaces {
+	d.active(tool("Build it"), plan.Spec{Title: "Ship it", Tool: "bash_execute",
+		Args: json.RawMessage(`{"command":"$S001"}`)}, plan.Spec{Title: "Announce it"}).do(engine(), plan.BeginRun{})
 	for id := plan.StepID(1); id <= 2; id++ {
 		d.do(engine(), plan.Schedule{MaxStarts: 4})
-		root := must[plan.State](t)(d.Service.State(t.Context())).Plan.Root()
+		root := must[plan.State](d.t)(d.Service.State(d.t.Context())).Plan.Root()
 		d.do(engine(), plan.Schedule{Results: []plan.AttemptResult{{Attempt: plan.Attempt{Plan: root, Step: id, Attempt: 1},
 			Result: plan.Result{OK: true, Value: json.RawMessage(`"x"`)}}}})
 	}
+	return d
+}
+
+// TestStepIsDoneAgainWithItsDependents: a step whose value another one used is redone with that one, which is stale if it is not.
+func TestStepIsDoneAgainWithItsDependents(t *testing.T) {
+	d := newDesk(t).builtAndShipped()
 	if done, err := act(t.Context(), d.Workspace, page(), "retry_step", fields{"step": 1}); err == nil {
 		t.Errorf("its dependent keeps the old value: %+v", done)
 	}

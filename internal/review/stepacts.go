@@ -3,6 +3,7 @@ package review
 import (
 	"context"
 	"encoding/json"
+	"slices"
 
 	"github.com/planloop/planloop/internal/runnable"
 	"github.com/planloop/planloop/internal/verbs"
@@ -143,6 +144,26 @@ type SkipStep struct {
 func skipStep(ctx context.Context, workspace *Workspace, c verbs.Caller, in SkipStep) (string, error) {
 	reply, err := workspace.Service.AnswerStep(ctx, c, verbs.StepAnswer{Step: in.Step, Choice: plan.Skip, Text: in.Reason})
 	return reply.Message + ".", err
+}
+
+// KeepStep is the input of keep_step.
+type KeepStep struct {
+	OfPlan
+	Step plan.StepID `json:"step"`
+}
+
+// keepStep keeps the result of a step that used a value which was replaced.
+func keepStep(ctx context.Context, workspace *Workspace, c verbs.Caller, in KeepStep) (string, error) {
+	state, err := workspace.Service.State(ctx)
+	if err != nil {
+		return "", err
+	}
+	isKept := func(step *plan.Step) bool { return step.ID == in.Step }
+	if state.Plan == nil || !slices.ContainsFunc(slices.Collect(state.Plan.Steps.Stale()), isKept) {
+		return "", plan.Refuse(plan.Conflict, "/step", in.Step.String()+" does not use a replaced value", "reload the page")
+	}
+	_, err = workspace.Service.Mark(ctx, c, plan.MarkStep{Step: in.Step, Status: plan.Done})
+	return "Kept the result of " + in.Step.String() + ".", err
 }
 
 // Nothing is the input of acts without fields.

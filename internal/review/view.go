@@ -36,6 +36,7 @@ type View struct {
 	Run       *Run                     `json:"run,omitempty"`
 	Plans     []PastPlan               `json:"plans"` // newest first
 	Can       Can                      `json:"can"`
+	Tag       string                   `json:"tag,omitempty"` // names this view in a request for the next one
 }
 
 // Plan is a plan with all its steps, unshortened.
@@ -56,6 +57,8 @@ type Plan struct {
 	Difference *Difference          `json:"difference,omitempty"` // from the version shown or in force before
 	Steps      []Step               `json:"steps"`
 	LeftOut    int                  `json:"left_out,omitempty"` // number of further steps that did not fit
+
+	OnlyChanged bool `json:"only_changed,omitempty"` // the other steps are as in the view that the reader has: see View.Since
 }
 
 // Progress counts steps. Counts has only nonzero numbers.
@@ -89,7 +92,8 @@ type Step struct {
 	Creates          []string      `json:"creates,omitempty"`
 	Criteria         []Criterion   `json:"criteria,omitempty"`
 	Verify           string        `json:"verify,omitempty"`
-	Verified         bool          `json:"verified,omitempty"` // by a recorded run of verify
+	Verified         bool          `json:"verified,omitempty"`   // by a recorded run of verify
+	Unverified       string        `json:"unverified,omitempty"` // why it is done and not verified
 	SuggestedAgent   string        `json:"suggested_agent,omitempty"`
 	Tools            []string      `json:"tools,omitempty"`
 	Tool             string        `json:"tool,omitempty"`

@@ -3,6 +3,7 @@ package review
 import (
 	"cmp"
 	"context"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -43,6 +44,32 @@ func ReadView(ctx context.Context, workspace *Workspace) (View, error) {
 	}
 	workspace.show(&v)
 	return v, nil
+}
+
+// Since returns the view without the steps that are as in a known view.
+func (v View) Since(known View) View {
+	v.Plan = v.Plan.since(known.Plan)
+	if v.Draft != nil && known.Draft != nil {
+		draft := *v.Draft
+		draft.Plan = *draft.Plan.since(&known.Draft.Plan)
+		v.Draft = &draft
+	}
+	return v
+}
+
+func (p *Plan) since(known *Plan) *Plan {
+	isSame := func(a, b Step) bool { return a.ID == b.ID }
+	if p == nil || known == nil || p.ID != known.ID || !slices.EqualFunc(p.Steps, known.Steps, isSame) {
+		return p
+	}
+	changed := *p
+	changed.Steps, changed.OnlyChanged = []Step{}, true
+	for i, step := range p.Steps {
+		if !reflect.DeepEqual(step, known.Steps[i]) {
+			changed.Steps = append(changed.Steps, step)
+		}
+	}
+	return &changed
 }
 
 // addSituations adds the facts for each plan that the page can show: the current one and the draft.
@@ -282,6 +309,17 @@ func ReadFormer(ctx context.Context, workspace *Workspace, id string) (Former, e
 	return f, err
 }
 
+// ReadTimeline returns the timelines of the steps of the current plan. It reads the whole log.
+func ReadTimeline(ctx context.Context, workspace *Workspace) ([]history.TimelineStep, error) {
+	state, err := workspace.Service.State(ctx)
+	if err != nil {
+		return nil, err
+	}
+	steps, err := workspace.Service.Timeline(ctx, state)
+	workspace.show(&steps)
+	return steps, err
+}
+
 // plan returns the view of a plan; approval is the one that shows which steps its approver has seen.
 func (workspace *Workspace) plan(state plan.State, p *plan.Plan, approval *plan.Approval) Plan {
 	shown := Plan{ID: p.ID, Objective: p.Objective, Summary: p.Summary, Status: p.Status, Version: p.Version, Digest: plan.Digest(p),
@@ -322,6 +360,9 @@ func (workspace *Workspace) plan(state plan.State, p *plan.Plan, approval *plan.
 	}
 	for step := range p.Steps.All() {
 		shown.Steps = append(shown.Steps, workspace.step(state, p, step, approval))
+	}
+	for _, lack := range account.Unverified {
+		shown.Steps[p.Steps.Position(lack.Step)].Unverified = lack.Why
 	}
 	return shown
 }

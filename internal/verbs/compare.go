@@ -433,8 +433,8 @@ func PastStatus(s plan.State, head plan.PastPlan) string {
 }
 
 // matchSteps maps each step of a plan to the same step in a former form of it. A submission, and a version from
-// elsewhere, renumbers its steps, so titles are matched first. The remaining steps are matched by number: their titles
-// changed.
+// elsewhere, renumbers its steps, so titles are matched first. The remaining steps have new titles: they are matched by their
+// place between two others, and then by number.
 func matchSteps(p, former *plan.Plan) map[plan.StepID]*plan.Step {
 	was, taken := map[plan.StepID]*plan.Step{}, map[plan.StepID]bool{}
 	pair := func(find func(step *plan.Step) *plan.Step) {
@@ -466,9 +466,37 @@ func matchSteps(p, former *plan.Plan) map[plan.StepID]*plan.Step {
 			}
 			return free[0]
 		})
+		left := gaps(former.Steps, func(old *plan.Step) (plan.StepID, bool) { return old.ID, taken[old.ID] })
+		for gap, steps := range gaps(p.Steps, func(step *plan.Step) (plan.StepID, bool) {
+			old, matched := was[step.ID]
+			return cmp.Or(old, &plan.Step{}).ID, matched
+		}) {
+			for i, old := range left[gap] {
+				if len(left[gap]) == len(steps) {
+					was[steps[i].ID], taken[old.ID] = old, true
+				}
+			}
+		}
 	}
 	pair(byID)
 	return was
+}
+
+// gaps returns the steps without a match by the former ids of the matched steps before and after them, 0 at an end.
+func gaps(steps plan.Steps, matched func(*plan.Step) (plan.StepID, bool)) map[[2]plan.StepID][]*plan.Step {
+	found, gap := map[[2]plan.StepID][]*plan.Step{}, []*plan.Step(nil)
+	before := plan.StepID(0)
+	for step := range steps.All() {
+		id, is := matched(step)
+		if !is {
+			gap = append(gap, step)
+			continue
+		}
+		found[[2]plan.StepID{before, id}] = gap
+		before, gap = id, nil
+	}
+	found[[2]plan.StepID{before, 0}] = gap
+	return found
 }
 
 // formerIDs maps the former id of each kept step to its current id.

@@ -40,12 +40,13 @@ func TestUndoneEdits(t *testing.T) {
 		submitted []verbs.SubmitPlan
 		want      []string
 	}{
-		"all of it":             {[]verbs.SubmitPlan{first}, all},
-		"again":                 {[]verbs.SubmitPlan{first, first}, all},
-		"again and again":       {[]verbs.SubmitPlan{first, first, first, first, first}, all},
-		"nothing":               {[]verbs.SubmitPlan{kept}, nil},
-		"nothing, at last":      {[]verbs.SubmitPlan{first, kept}, nil},
-		"what was changed more": {[]verbs.SubmitPlan{further}, []string{`S002 "Shift" was changed by pat; the agent left it out`}},
+		"all of it":        {[]verbs.SubmitPlan{first}, all},
+		"again":            {[]verbs.SubmitPlan{first, first}, all},
+		"again and again":  {[]verbs.SubmitPlan{first, first, first, first, first}, all},
+		"nothing":          {[]verbs.SubmitPlan{kept}, nil},
+		"nothing, at last": {[]verbs.SubmitPlan{first, kept}, nil},
+		"what was changed more": {[]verbs.SubmitPlan{further}, []string{`S003's title was set by pat; the agent changed it`,
+			`S003's details were set by pat; the agent changed them`}},
 		"what got other values": {[]verbs.SubmitPlan{other}, []string{`S003 was moved by pat; the agent moved it back`,
 			`S002's title was set by pat; the agent changed it`}},
 		"under other numbers too": {[]verbs.SubmitPlan{inserted}, []string{`S005 was moved by pat; the agent moved it back`,

@@ -47,16 +47,17 @@ type call struct {
 
 func (s *Server) api() map[string]route {
 	return map[string]route{
-		"/api/enter":  {method: http.MethodPost, open: true, do: withBody(s.postEnter)},
-		"/api/unlock": {method: http.MethodPost, do: withBody(s.postUnlock)},
-		"/api/code":   {method: http.MethodPost, do: withBody(s.postCode)},
-		actPath:       {method: http.MethodPost, do: withBody(s.postAct)},
-		"/api/inbox":  {method: http.MethodGet, do: s.getInbox},
-		"/api/view":   {method: http.MethodGet, params: []string{"workspace"}, do: s.withWorkspace(s.getView)},
-		"/api/plan":   {method: http.MethodGet, params: []string{"workspace", "plan"}, do: s.withWorkspace(s.getPlan)},
-		"/api/log":    {method: http.MethodGet, params: []string{"workspace", "plan", "before"}, do: s.withWorkspace(s.getLog)},
-		"/api/tail":   {method: http.MethodGet, params: []string{"workspace", "step"}, do: s.withWorkspace(s.getTail)},
-		"/api/events": {method: http.MethodGet, do: s.getEvents},
+		"/api/enter":    {method: http.MethodPost, open: true, do: withBody(s.postEnter)},
+		"/api/unlock":   {method: http.MethodPost, do: withBody(s.postUnlock)},
+		"/api/code":     {method: http.MethodPost, do: withBody(s.postCode)},
+		actPath:         {method: http.MethodPost, do: withBody(s.postAct)},
+		"/api/inbox":    {method: http.MethodGet, do: s.getInbox},
+		"/api/view":     {method: http.MethodGet, params: []string{"workspace", "known"}, do: s.withWorkspace(s.getView)},
+		"/api/plan":     {method: http.MethodGet, params: []string{"workspace", "plan"}, do: s.withWorkspace(s.getPlan)},
+		"/api/log":      {method: http.MethodGet, params: []string{"workspace", "plan", "before"}, do: s.withWorkspace(s.getLog)},
+		"/api/tail":     {method: http.MethodGet, params: []string{"workspace", "step"}, do: s.withWorkspace(s.getTail)},
+		"/api/timeline": {method: http.MethodGet, params: []string{"workspace"}, do: s.withWorkspace(s.getTimeline)},
+		"/api/events":   {method: http.MethodGet, do: s.getEvents},
 	}
 }
 
@@ -300,28 +301,16 @@ func (s *Server) getInbox(c call) (any, error) {
 	return nil, s.answerShared(c, "inbox", nil, func(ctx context.Context) (any, error) { return review.ReadInbox(ctx, s.opts.Workspaces) })
 }
 
-func (s *Server) getView(c call, workspace *review.Workspace) (any, error) {
-	own := struct {
-		Can review.Can `json:"can"`
-		Now time.Time  `json:"now"`
-	}{s.can(c, workspace), workspace.Service.Now()}
-	return nil, s.answerShared(c, "view of "+workspace.ID, own, func(ctx context.Context) (any, error) {
-		view, err := review.ReadView(ctx, workspace)
-		return viewOfAll{View: view}, err
-	})
-}
-
-// viewOfAll is a view without the members that differ between readers.
-type viewOfAll struct {
-	review.View
-	Can struct{} `json:"can,omitzero"`
-	Now struct{} `json:"now,omitzero"`
-}
-
 func (s *Server) getPlan(c call, workspace *review.Workspace) (any, error) {
 	id := c.query.Get("plan")
 	return nil, s.answerShared(c, "plan of "+workspace.ID+" "+id, nil, func(ctx context.Context) (any, error) {
 		return review.ReadFormer(ctx, workspace, id)
+	})
+}
+
+func (s *Server) getTimeline(c call, workspace *review.Workspace) (any, error) {
+	return nil, s.answerShared(c, "timeline of "+workspace.ID, nil, func(ctx context.Context) (any, error) {
+		return review.ReadTimeline(ctx, workspace)
 	})
 }
 

@@ -66,6 +66,7 @@ type Server struct {
 	codes    *rate.Limiter // codes written to the terminal
 	streams  *streams
 	shared   *renderCache
+	views    sentViews
 	owner    func(client, server string) (uid int, known bool) // of a connection
 }
 

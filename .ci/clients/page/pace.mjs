@@ -19,6 +19,8 @@ try {
   await toTheAgent(empty);
   await fromElsewhere(empty);
   await scrolling();
+  await ofALongPlan();
+  await opened(empty);
   await leftBehind();
 } finally {
   await browser.stop();
@@ -167,6 +169,68 @@ async function scrolling() {
     await page.locator('[data-step="500"]').waitFor();
     console.log(`500 steps are scrolled through with ${most} rows at a time, the longest frame took ${longest.toFixed()} ms`);
     assert.ok(most < 150, `${most} rows stand in the page`);
+  } finally {
+    await agent.stop();
+    await review.stop();
+  }
+}
+
+// ofALongPlan counts the bytes that a mark in a plan of 2,000 steps costs a page.
+async function ofALongPlan() {
+  const here = alone('marked', files);
+  const review = await Review.start(packages, here);
+  const agent = await Agent.start(packages, here);
+  try {
+    await agent.call('planning_setup_plan', { objective: 'Move all tables', initial_steps: many(2000).steps.map(({ title, details }) => ({ title, details })) });
+    const person = await browser.person();
+    const page = await person.open(await review.link());
+    await page.locator('.row').first().waitFor();
+    await page.waitForTimeout(1000);
+    const sent = [];
+    page.on('response', (answer) => { if (/api\/(view|inbox)/.test(answer.url())) sent.push(answer.body().then((body) => body.length)); });
+    await agent.call('planning_mark_step', { step_id: 'S003', status: 'in_progress' });
+    await page.locator('[data-step="3"].is-in_progress').waitFor();
+    const bytes = (await Promise.all(sent)).reduce((sum, one) => sum + one, 0);
+    console.log(`a mark in a plan of 2,000 steps costs a page ${bytes} bytes`);
+    assert.ok(sent.length > 0 && bytes < 5000, `${bytes} bytes are sent for a mark`);
+  } finally {
+    await agent.stop();
+    await review.stop();
+  }
+}
+
+// opened opens all of 500 steps, goes from step to step, and draws their graph.
+async function opened(empty) {
+  const here = alone('opened', files);
+  const review = await Review.start(packages, here);
+  const agent = await Agent.start(packages, here);
+  try {
+    await agent.call('planning_submit_plan', many(500));
+    const person = await browser.person();
+    const page = await person.open(await review.link());
+    await page.locator('.row').first().waitFor();
+    await page.waitForTimeout(1500); // the worker prepares the graph
+    const press = (key, selector, number) => page.evaluate(([key, selector, number]) => new Promise((resolve) => {
+      const began = performance.now();
+      const look = () => document.querySelectorAll(selector).length >= number && requestAnimationFrame(() => setTimeout(() => resolve(performance.now() - began)));
+      const seen = new MutationObserver(() => look() && seen.disconnect());
+      seen.observe(document, { childList: true, subtree: true, attributes: true });
+      document.body.dispatchEvent(new KeyboardEvent('keydown', { key, bubbles: true }));
+    }), [key, selector, number]);
+    const open = await press('o', '.printed', 5);
+    await page.locator('[data-step="500"] .printed').waitFor({ state: 'attached' });
+    const keys = [];
+    for (let n = 1; n <= tries; n++) keys.push(await press('j', `[data-step="${n}"].chosen`, 1));
+    await press('o', '.row:not(:has(.printed))', 5);
+    const graphs = [];
+    for (let n = 0; n < 3; n++) {
+      graphs.push(await press('2', '.node', 500));
+      await press('1', '.row', 5);
+    }
+    console.log(`all of 500 steps are open after ${open.toFixed()} ms, a key takes ${median(keys).toFixed()} ms, the graph ${graphs[0].toFixed()} ms, then ${Math.min(...graphs).toFixed()} ms`);
+    assert.ok(open < Math.max(500, 2 * empty), `500 steps are open after ${open} ms, an empty page is painted after ${empty} ms`);
+    assert.ok(Math.min(...keys) < Math.max(50, empty / 2), `a key takes ${keys} ms, the paint of an empty page ${empty}`);
+    assert.ok(Math.min(...graphs) < Math.max(300, 3 * empty), `the graph of 500 steps takes ${graphs} ms, the paint of an empty page ${empty}`);
   } finally {
     await agent.stop();
     await review.stop();

@@ -108,7 +108,7 @@ async function begun(page, other, review) {
 async function pausedAndGoneOn(page, other, here) {
   await page.getByRole('button', { name: 'Pause', exact: true }).click();
   for (const p of [page, other]) await running(p).getByText(/The run is paused/).waitFor();
-  await asks(page, 1).getByText(/compiled part/).waitFor(); // running steps continue
+  await asks(page, 1).locator('pre', { hasText: /compiled part/ }).waitFor(); // running steps continue
   writeFileSync(join(here.workspace, 'parts'), '');
   for (const p of [page, other]) await ended(p, 1, 'done').waitFor();
   await ended(page, 1, 'done').locator('summary').click();

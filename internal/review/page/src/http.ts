@@ -2,7 +2,8 @@
 
 import { type Connection, Fault, type Input, type Source } from './source'
 import { type StreamMessage, stream } from './stream'
-import type { Change, Done, Former, Inbox, Log, View } from './types'
+import { whole } from './whole'
+import type { Change, Done, Former, Inbox, Log, TimelineStep, View } from './types'
 
 const keyName = 'planloop-key'
 const longestRead = 20_000 // ms
@@ -88,7 +89,8 @@ export function httpSource(): Source {
   return {
     kind: 'page',
     inbox: () => call<Inbox>('/api/inbox'),
-    view: id => call<View>('/api/view?' + in_(id)),
+    view: async (id, known) => whole(await call<View>(`/api/view?${in_(id)}${known?.tag ? '&known=' + known.tag : ''}`), known),
+    timeline: id => call<TimelineStep[]>('/api/timeline?' + in_(id)),
     former: (id, plan) => call<Former>(`/api/plan?${in_(id)}${of(plan)}`),
     log: (id, before, plan) => call<Log>(`/api/log?${in_(id)}${of(plan)}${before ? '&before=' + before : ''}`),
     tail: async (id, step) => (await call<{ text: string }>(`/api/tail?${in_(id)}&step=${step}`)).text,

@@ -1,16 +1,18 @@
 // The entry of the page.
 
+import { effect } from '@preact/signals'
 import { render } from 'preact'
-import { arrangeBy, byWorker } from './graph/arrange'
+import { arrange, arrangeBy, byWorker, many } from './graph/arrange'
 import { enter, httpSource, launched } from './http'
 import { listen } from './keys'
 import { keepPlace } from './location'
 import { asFault } from './source'
-import { begin, fault } from './store'
+import { begin, fault, shown } from './store'
 import { Shell } from './ui/shell'
 
 const entered = enter() // takes the code out of the address bar before anything else
 arrangeBy(byWorker('/graph.js'))
+prepareGraph()
 const place = document.getElementById('page')
 if (place) render(<Shell />, place)
 listen(document)
@@ -19,3 +21,15 @@ entered.catch((e: unknown) => { fault.value = asFault(e) }).finally(() => {
   keepPlace(window)
 })
 addEventListener('hashchange', () => { if (launched()) enter().then(() => location.reload(), (e: unknown) => { fault.value = asFault(e) }) }) // a link into this very tab
+
+// prepareGraph has the worker draw the first large plan once while the user reads: a worker's first layout takes three times as long.
+function prepareGraph(): void {
+  const stop = effect(() => {
+    const steps = shown.value?.steps ?? []
+    if (steps.length <= many) return
+    setTimeout(() => {
+      stop()
+      arrange(steps.map(s => ({ n: s.number, after: s.depends_on ?? [] })), { width: innerWidth * .75, height: innerHeight * .75 }).catch(() => {})
+    }, 300)
+  })
+}

@@ -1,16 +1,17 @@
 // The interface of the page and of the MCP App to the drawing: reading, acting, and notice of changes.
 
 import { sentence } from './ui/format'
-import type { Change, Done, Former, Inbox, Log, View } from './types'
+import type { Change, Done, Former, Inbox, Log, TimelineStep, View } from './types'
 
 export type Input = Record<string, unknown>
 
 export interface Source {
   kind: 'page' | 'app'
   inbox(): Promise<Inbox>
-  view(workspace: string): Promise<View>
+  view(workspace: string, known?: View): Promise<View> // known: the view that the page has
   former?(workspace: string, plan: string): Promise<Former>
   log(workspace: string, before?: number, former?: string): Promise<Log>
+  timeline?(workspace: string): Promise<TimelineStep[]>
   tail(workspace: string, step: number): Promise<string>
   act(workspace: string, log: string, act: string, input: Input): Promise<Done> // log: of the view that the user sees
   requestCode(workspace: string): Promise<void>

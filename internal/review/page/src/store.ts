@@ -199,7 +199,8 @@ function loadView(id: string): Promise<void> {
     const from = source.value
     if (!from) return
     try {
-      const got = await from.view(id)
+      const known = view.value?.workspace.id === id ? view.value : undefined
+      const got = await from.view(id, known)
       if (workspace.value === id) showView(got)
     } catch (e) {
       if (workspace.value === id) throw e // otherwise the user has moved on

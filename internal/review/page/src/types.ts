@@ -134,6 +134,7 @@ export interface Step {
   criteria?: Criterion[];
   verify?: string;
   verified?: boolean;
+  unverified?: string;
   suggested_agent?: string;
   tools?: string[];
   tool?: string;
@@ -187,6 +188,7 @@ export interface Plan {
   difference?: Difference;
   steps: Step[];
   left_out?: number;
+  only_changed?: boolean;
 }
 
 export interface Decision {
@@ -343,6 +345,7 @@ export interface View {
   run?: Run;
   plans: PastPlan[];
   can: Can;
+  tag?: string;
 }
 
 export interface InboxPlace {
@@ -393,6 +396,19 @@ export interface Former {
 export interface Done {
   message: string;
   revision: number;
+}
+
+export interface TimelinePart {
+  kind: string;
+  from: string;
+  to?: string;
+}
+
+export interface TimelineStep {
+  step_id: string;
+  title: string;
+  parts: TimelinePart[];
+  tokens?: number;
 }
 
 export interface Change {
@@ -506,6 +522,11 @@ export interface AnswerStep {
   with_dependents?: boolean;
 }
 
+export interface KeepStep {
+  plan?: string;
+  step: string;
+}
+
 export interface SkipStep {
   plan?: string;
   step: string;
@@ -554,6 +575,7 @@ export interface Acts {
   retry_step: AnswerStep;
   happened_step: AnswerStep;
   stop_step: AnswerStep;
+  keep_step: KeepStep;
   skip_step: SkipStep;
   start_run: OfPlan;
   pause_run: Nothing;
@@ -565,4 +587,4 @@ export interface Acts {
 }
 
 /** The acts that name the plan that they are about. */
-export const ofPlan: readonly string[] = ['edit_step', 'add_step', 'move_step', 'remove_step', 'approve_step', 'deny_step', 'answer_step', 'retry_step', 'happened_step', 'stop_step', 'skip_step', 'start_run', 'ask_replan'];
+export const ofPlan: readonly string[] = ['edit_step', 'add_step', 'move_step', 'remove_step', 'approve_step', 'deny_step', 'answer_step', 'retry_step', 'happened_step', 'stop_step', 'keep_step', 'skip_step', 'start_run', 'ask_replan'];

@@ -1,6 +1,6 @@
 // The places of a plan's steps in its picture, and the lines between them: a pure function, so that a worker, the main thread and a test
 // can call it alike.
-import { coordCenter, decrossDfs, decrossTwoLayer, graph, layeringSimplex, sugiyama, twolayerAgg } from 'd3-dag'
+import { coordCenter, decrossDfs, decrossTwoLayer, graph, layeringLongestPath, layeringSimplex, sugiyama, twolayerAgg } from 'd3-dag'
 
 // A step as the layout knows it: its number and the numbers of the steps it waits for.
 export interface Knot { n: number; after: readonly number[] }
@@ -25,7 +25,7 @@ export interface Box { width: number; height: number; roomy: boolean }
 
 const card: Box = { width: 208, height: 58, roomy: true } // with the title
 const pill: Box = { width: 66, height: 30, roomy: false } // only the number, until one zooms in
-const mostCards = 60
+const mostCards = 60 // as many in arrange.ts
 const legible = 0.5 // the scale below which the text of a card is unreadable
 const mostLayered = 1000
 const mostExact = 100 // larger graphs get fewer, cheaper passes against crossings
@@ -127,9 +127,10 @@ function layered(part: number[], after: Edges, box: Box, across: boolean, aspect
   const size: Point = across ? [box.height, box.width] : [box.width, box.height]
   const gap = gaps(box, across)
   const decross = part.length > mostExact
-    ? decrossTwoLayer().order(twolayerAgg()).inits([decrossDfs()]).passes(6)
+    ? decrossTwoLayer().order(twolayerAgg()).inits([decrossDfs()]).passes(4)
     : decrossTwoLayer()
-  const whole = sugiyama().layering(layeringSimplex()).decross(decross).coord(coordCenter())
+  const layering = part.length > mostExact ? layeringLongestPath() : layeringSimplex()
+  const whole = sugiyama().layering(layering).decross(decross).coord(coordCenter())
     .nodeSize(size).gap(gap)(drawn)
   if (backwards([...drawn.nodes()].map((n) => ({ n: n.data, x: n.x, y: n.y })))) {
     for (const n of drawn.nodes()) n.x = whole.width - n.x

@@ -12,6 +12,7 @@ import { Links } from './step'
 import type { Draft } from '../types'
 import { differing } from '../difference'
 import { focus } from './focus'
+import { Undone } from './undone'
 
 const deciding = () => !!view.value?.draft?.decidable && mayDecide.value && !busy.value && !swapped.value
 const acceptsEdits = signal(false) // the host need not ask before it edits files
@@ -44,9 +45,9 @@ export function DecisionBar() {
       <Warned draft={draft} />
       {draft.archives && <p class="aside-line">Approving it archives the active plan “{draft.archives}”.</p>}
       {draft.plan.other?.filter(o => o.label === 'Earlier decision').map(o => <p key={o.label} class="aside-line">This is a former plan. It was <Prose of={o.text} /></p>)}
-      {!!(draft.undone?.length || draft.unanswered?.length) && (
+      {!!(draft.undone?.length && pane.value !== 'difference' || draft.unanswered?.length) && (
         <div class="unsettled" role="group" aria-label="To settle first" tabIndex={0}>
-          <Undone draft={draft} />
+          {pane.value !== 'difference' && <Undone draft={draft} />}
           <Unanswered draft={draft} />
         </div>
       )}
@@ -64,29 +65,6 @@ export function Warned({ draft }: { draft: Draft }) {
       {draft.warnings?.map((text, i) => <p key={i} class="aside-line waits"><Prose of={text} /></p>)}
       {steps.length > 0 && <p class="aside-line">The checks warn about {steps.length > 1 ? 'steps' : 'step'} <Links to={steps.slice(0, most)} />{steps.length > most && ` and ${steps.length - most} more`}.</p>}
     </>
-  )
-}
-
-// Undone lists people's edits of former drafts that this one does not keep, to be put back or let go.
-function Undone({ draft }: { draft: Draft }) {
-  const all = draft.undone ?? [], off = !!busy.value || !!swapped.value
-  if (!all.length) return null
-  const settle = (how: 'restore_edit' | 'accept_edit', key: string) => void act(how, { key, digest: draft.plan.digest })
-  return (
-    <div class="notice is-waiting undone">
-      <b>{all.length} of your edits {all.length > 1 ? 'were' : 'was'} undone</b>
-      <ul role="list">
-        {all.map(e => (
-          <li key={e.key}>
-            <span class="text"><Prose of={e.text} />{e.want && <span class="soft want">The edit: <Prose of={e.want} /></span>}</span>
-            {mayDecide.value && <span class="settle">
-              <button class="small" disabled={off} onClick={() => settle('restore_edit', e.key)}>Restore</button>{' '}
-              <button class="small" disabled={off} onClick={() => settle('accept_edit', e.key)}>Accept</button>
-            </span>}
-          </li>
-        ))}
-      </ul>
-    </div>
   )
 }
 

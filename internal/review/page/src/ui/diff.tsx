@@ -1,12 +1,13 @@
 // The differences from the plan shown before, next to the comments on that plan.
 
 import { useSignal } from '@preact/signals'
-import { numberOf, rows, summary } from '../difference'
-import { comments, pane, selected, shown } from '../store'
+import { altered, numberOf, rows, summary } from '../difference'
+import { comments, pane, selected, shown, showsDraft, view } from '../store'
 import type { Difference as Differing, Step, StepChange } from '../types'
 import { changes, entries, type Part } from '../textdiff'
 import { Returned, CommentList } from './comments'
 import { Prose } from './prose'
+import { Undone } from './undone'
 import { moment } from './format'
 import { listed } from '../status'
 
@@ -24,6 +25,7 @@ export function Difference() {
         </div>
         <label class="toggle"><input type="checkbox" checked={!all.value} onChange={e => { all.value = !e.currentTarget.checked }} /> changes only</label>
       </header>
+      {showsDraft.value && view.value?.draft && <Undone draft={view.value.draft} />}
       {d.plan.length > 0 && (
         <section class="delta" aria-label="The plan itself">
           <h3>The plan itself</h3>
@@ -35,7 +37,7 @@ export function Difference() {
       {rows(d, shown.value?.steps ?? [], all.value, new Set(comments.value.map(c => c.step ?? 0))).map(row => row.change
         ? <Changed key={'c' + row.change.id + row.change.change} change={row.change} step={row.step} />
         : <Unchanged key={'s' + row.step!.id} step={row.step!} />)}
-      {!d.plan.length && !d.steps.length && <p class="empty">The content of the plan has not changed.</p>}
+      {!d.plan.length && !d.steps.some(altered) && <p class="empty">The content of the plan has not changed.</p>}
     </section>
   )
 }

@@ -36,6 +36,17 @@ export function toolsOf(s: Step): string[] {
   return s.tool ? [s.tool] : s.tools ?? []
 }
 
+const hosts: Record<string, string> = {
+  'claude-code': 'Claude Code', claude: 'Claude Code', codex: 'Codex', 'codex-mcp-client': 'Codex', gemini: 'Gemini CLI', 'gemini-cli': 'Gemini CLI',
+  'gemini-cli-mcp-client': 'Gemini CLI', cursor: 'Cursor', 'cursor-vscode': 'Cursor', opencode: 'OpenCode',
+}
+
+// hostName returns an actor's name as people know it: the program of an agent, and planloop for its engines.
+export function hostName(name = ''): string {
+  const [stem = '', rest] = name.split('#')
+  return rest !== undefined && stem === 'engine' ? 'planloop' : hosts[stem] ? hosts[stem] + (rest ? ` (${rest})` : '') : name
+}
+
 // sentence capitalizes a text of the program, unless it begins with a name, and adds a full stop.
 export function sentence(text: string, names: ReadonlySet<string> = new Set()): string {
   if (!text) return ''

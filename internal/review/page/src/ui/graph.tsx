@@ -2,7 +2,7 @@
 
 import { type Signal, useSignal } from '@preact/signals'
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
-import { arrange } from '../graph/arrange'
+import { arrange, many } from '../graph/arrange'
 import type { Box, Layout, Room, Spot } from '../graph/layout'
 import { bind } from '../keys'
 import { narrow, pane, selected, shown } from '../store'
@@ -54,7 +54,7 @@ function Picture({ steps }: { steps: Step[] }) {
       .then(layout => { if (!late) setMade(layout) }, () => { if (!late) setFailed(true) })
     return () => { late = true }
   }, [shape, room])
-  const level = useSignal<Level>('near')
+  const level = useSignal<Level>(steps.length > many ? 'far' : 'near') // likely to be right: another one draws all steps twice
   const looking = useWindow(frame, svg, made, level)
   const spots = useMemo(() => new Map(made?.spots.map(s => [s.n, s])), [made])
   const centre = focused || selected.value

@@ -3,10 +3,12 @@
 import { useSignal } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
 import { asFault } from '../source'
-import { former, names, source, view, workspace } from '../store'
-import type { LogLine } from '../types'
+import { former, formerPlan, names, source, view, workspace } from '../store'
+import type { LogLine, Step } from '../types'
 import { Prose } from './prose'
-import { moment, sentence } from './format'
+import { hostName, moment, sentence } from './format'
+import { openStep } from './run'
+import { Timeline } from './timeline'
 
 export function Log() {
   return <Lines key={workspace.value + ' ' + former.value} />
@@ -46,6 +48,7 @@ function Lines() {
   }, [more.value, lines.value.length])
   return (
     <section class="log" aria-label="Log">
+      {!former.value && !view.value?.run && <Timeline />}
       {days(lines.value).map(([day, all]) => (
         <section key={day} aria-label={day}>
           <h2>{day}</h2>
@@ -53,8 +56,8 @@ function Lines() {
             {all.map(l => (
               <li key={l.revision} class={`by-${l.kind}`}>
                 <time dateTime={l.at} title={moment(l.at)}>{clockTime(l.at)}</time>
-                <span class="who">{l.who}</span>
-                <span class="text"><Prose of={sentence(l.text, everybody)} /></span>
+                <span class="who">{hostName(l.who)}</span>
+                <span class="text"><Named text={sentence(without(l.text, l.who), everybody)} steps={titled(l)} /></span>
               </li>
             ))}
           </ol>
@@ -65,6 +68,26 @@ function Lines() {
       {!lines.value.length && !failed.value && <p class="empty">Nothing has happened yet.</p>}
     </section>
   )
+}
+
+// without leaves out the name that is next to the text already.
+const without = (text: string, who: string) => text.replace(` by ${who}`, '')
+
+// titled returns the steps that an entry can name: those of the plan shown, if the entry is not older. People's edits of a waiting plan may
+// name steps by numbers that are others' now.
+function titled(l: LogLine): readonly Step[] {
+  const p = former.value ? formerPlan.value?.plan : view.value?.plan ?? view.value?.draft?.plan, draft = !former.value && view.value?.plan && view.value.draft
+  if (!p || l.at < p.created_at || (draft && l.at >= draft.at) || (l.kind === 'person' && /\b(added|removed|moved)\b/.test(l.text))) return []
+  return p.steps
+}
+
+// Named is a text with the steps' titles in the place of their ids.
+function Named({ text, steps }: { text: string; steps: readonly Step[] }) {
+  if (!steps.length) return <Prose of={text} />
+  return <>{text.split(/\b(S\d{3,})\b/).map((part, i) => {
+    const step = i % 2 ? steps.find(s => s.id === part) : undefined
+    return step ? <button key={i} class="link step-name" onClick={() => openStep(step.number)}>{step.number} {step.title}</button> : <Prose key={i} of={part} />
+  })}</>
 }
 
 const clockTime = (at: string) => new Date(at).toLocaleTimeString(undefined, { hour: '2-digit', minute: '2-digit' })

@@ -1,14 +1,16 @@
 // The steps as rows. A long list draws only the visible ones: every row keeps its height, so that all positions are known.
 
-import { batch, useComputed } from '@preact/signals'
-import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
-import { allOpen, editing, mayDecide, narrow, phone, printing, selected, shown, showsDraft, skipping } from '../store'
+import { batch, useComputed, useSignal } from '@preact/signals'
+import type { JSX } from 'preact'
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
+import { allOpen, editing, mayDecide, narrow, phone, printing, selected, shown, showsDraft, skipping, view } from '../store'
 import { altered } from '../difference'
 import { listed, wordOf } from '../status'
 import type { Step } from '../types'
 import { linesOf } from './comments'
 import { edit } from './edit'
 import { Sign, StatusMark } from './icons'
+import { isLive, Live } from './live'
 import { Prose } from './prose'
 import { Grip } from './reorder'
 import { toolsOf } from './format'
@@ -22,13 +24,43 @@ const mostLines = 3 // of comments in a row
 
 export function Rows() {
   const all = shown.value?.steps ?? []
-  return all.length > wholeUpTo && !printing.value && !allOpen.value ? <Windowed all={all} /> : (
-    <ol class="steps" role="list" aria-label="Steps">{all.map(s => <Row key={s.id} step={s} of={all.length} at={0} />)}</ol>
+  if (all.length > wholeUpTo && !printing.value) return allOpen.value ? <Filling all={all} /> : <Windowed all={all} />
+  const row = (s: Step) => <Row key={s.id} step={s} of={all.length} at={0} />
+  const folds = shown.value === view.value?.plan && shown.value?.status === 'active' && !printing.value && !allOpen.value
+  return (
+    <ol class="steps" role="list" aria-label="Steps">
+      {folds ? finishedTogether(all).map(some => some.length < foldsFrom ? some.map(row) : <Finished key={'f' + some[0]!.id} steps={some} row={row} />) : all.map(row)}
+    </ol>
   )
 }
 
+const atOnce = 24, each = 6 // open steps drawn at once, and with each frame after that
+
+// Filling draws a long list of open steps from the chosen one on, a few with each frame; until then, a step is its title.
+function Filling({ all }: { all: Step[] }) {
+  const [[from, to], see] = useState<[number, number]>(() => {
+    const at = Math.max(0, all.findIndex(s => s.number === selected.peek()))
+    return [at, at + atOnce]
+  })
+  useEffect(() => {
+    if (from === 0 && to >= all.length) return undefined
+    const next = requestAnimationFrame(() => see(to < all.length ? [from, to + each] : [Math.max(0, from - each), to]))
+    return () => cancelAnimationFrame(next)
+  }, [from, to, all.length])
+  const sought = from === 0 && to >= all.length ? 0 : selected.value
+  return (
+    <ol class="steps filling" role="list" aria-label="Steps">
+      {all.map((s, i) => (i >= from && i < to) || s.number === sought ? <Row key={s.id} step={s} of={all.length} at={0} /> : <Titled key={s.id} step={s} />)}
+    </ol>
+  )
+}
+
+function Titled({ step: s }: { step: Step }) {
+  return useMemo(() => <li class="row undrawn" data-step={s.number}>{s.number} {s.title}</li>, [s])
+}
+
 function height(s: Step): number {
-  const lines = Math.min(linesOf(s.number).length, mostLines)
+  const lines = Math.min(linesOf(s.number).length, mostLines) + (isLive(s) ? 1 : 0)
   return (phone.value ? heights.narrow : heights.wide) + (lines ? lines * heights.line + heights.end : 0)
 }
 
@@ -77,6 +109,36 @@ function below(tops: number[], n: number): number {
   return low
 }
 
+const foldsFrom = 5 // finished steps in a row
+
+// finishedTogether splits the steps into runs of finished steps, and others.
+function finishedTogether(all: Step[]): Step[][] {
+  const runs: Step[][] = []
+  let last: boolean | undefined
+  for (const s of all) {
+    const over = s.status === 'done' && !s.stale || s.status === 'skipped' || s.status === 'cancelled'
+    if (over && last) runs.at(-1)!.push(s)
+    else runs.push([s])
+    last = over
+  }
+  return runs
+}
+
+// Finished is a fold of finished steps; it is open while one of them is chosen.
+function Finished({ steps, row }: { steps: Step[]; row: (s: Step) => JSX.Element }) {
+  const open = useSignal(false), first = steps[0]!.number, last = steps.at(-1)!.number
+  if (open.value || steps.some(s => s.number === selected.value)) return <>{steps.map(row)}</>
+  const done = steps.filter(s => s.status === 'done').length, lacking = steps.filter(s => s.unverified).length
+  return (
+    <li class="folded">
+      <button class="quiet" aria-expanded="false" onClick={() => { open.value = true; focus('step-' + first) }}>
+        <StatusMark status="done" />
+        <span>Steps {first} to {last} are finished{done < steps.length && `, ${steps.length - done} of them skipped`}{lacking > 0 && <span class="waits">, {lacking} not verified</span>}</span>
+      </button>
+    </li>
+  )
+}
+
 function Row({ step: s, of, at, top, onPanel }: { step: Step; of: number; at: number; top?: number; onPanel?: (px: number) => void }) {
   const chosen = useComputed(() => selected.value === s.number), first = useComputed(() => !selected.value && shown.value?.steps[0]?.number === s.number)
   const lines = useComputed(() => linesOf(s.number)), inline = useComputed(() => narrow.value && chosen.value)
@@ -100,6 +162,7 @@ function Row({ step: s, of, at, top, onPanel }: { step: Step; of: number; at: nu
           <span class="tags">
             {changed.value && <span class={`change change-${changed.value}`}>{changed.value === 'added' ? 'new' : changed.value}</span>}
             {s.warnings?.length ? <span class="change asks" title={s.warnings.join(' ')}>{s.warnings.length > 1 ? 'warnings' : 'warning'}</span> : null}
+            {s.unverified ? <span class="change asks" title={s.unverified}>not verified</span> : null}
             {s.ask && <span class="change asks">asks you</span>}
             {!s.ask && s.status === 'pending' && (s.pause || s.requires_approval) && <span class="change asks">asks first</span>}
             {after?.length ? <span class="after">after {listed(after)}</span> : null}
@@ -107,6 +170,7 @@ function Row({ step: s, of, at, top, onPanel }: { step: Step; of: number; at: nu
         </span>
         <RowButtons step={s} reachable={chosen.value} />
       </div>
+      {isLive(s) && <Live step={s} />}
       {!whole.value && lines.value.slice(0, more > 0 ? mostLines - 1 : mostLines).map(c => <p key={c.key} class={`said-line is-${c.kind}`}><b>{c.who}</b> <Prose of={c.text} /></p>)}
       {!whole.value && more > 0 && <p class="said-line soft">{more + 1} more</p>}
       {whole.value && <Whole step={s} />}

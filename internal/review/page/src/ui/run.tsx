@@ -11,7 +11,9 @@ import { listed, standing } from '../status'
 import { edit } from './edit'
 import { StatusMark } from './icons'
 import { Prose } from './prose'
-import { ago, count, sentence, span } from './format'
+import { ago, count, hostName, sentence, span } from './format'
+import { doing } from './live'
+import { Timeline } from './timeline'
 import { focus } from './focus'
 
 export function RunPanel() {
@@ -25,6 +27,7 @@ export function RunPanel() {
   const stale = steps.filter(s => s.stale && !s.ask), boxes = new Set([...asking, ...failed, ...waits, ...stale].map(s => s.number))
   const atWork = [...run.steps, ...steps.filter(s => s.status === 'in_progress' && !s.ask && !run.steps.some(r => r.step === s.number)).map(s => ({ step: s.number }))]
   const ended = steps.filter(s => s.status !== 'failed' && s.completed_at && (s.tool && s.started_at || s.pause)).sort((a, b) => Date.parse(b.completed_at!) - Date.parse(a.completed_at!))
+  const lacking = ended.slice(latest).filter(s => s.unverified).length
   return (
     <section class="run" aria-label="Run">
       <RunHead run={run} stuck={failed.length > 0 || run.reason === 'deadlocked'} />
@@ -32,17 +35,45 @@ export function RunPanel() {
       {asking.length > 0 && <h2>{count(asking.length, 'step is', 'steps are')} waiting for you</h2>}
       {asking.map(s => <Asking key={s.id} step={s}><StepAsk step={s} /></Asking>)}
       {failed.length > 0 && <h2>{count(failed.length, 'step')} failed</h2>}
-      {failed.map(s => <Asking key={s.id} step={s}>{s.error && <pre class="wrong" tabIndex={0} aria-label="Error">{s.error}</pre>}<StepChoices step={s} choices={['retry', 'skip']} first /></Asking>)}
+      {failed.map(s => <Asking key={s.id} step={s}><Failure step={s} waiting={steps.filter(w => w.waiting_on?.includes(s.number)).map(w => w.number)} /><StepChoices step={s} choices={['retry', 'skip']} first /></Asking>)}
       {waits.length > 0 && <h2>{count(waits.length, 'step waits', 'steps wait')} for skipped or cancelled steps</h2>}
       {waits.map(s => <Asking key={s.id} step={s}><p>It waits for {listed(s.waiting_on!.filter(n => gone.has(n)))}: edit the step to remove this dependency, or skip it.</p><StepChoices step={s} choices={['skip']}><button disabled={!!busy.value} onClick={() => { showStep(s.number); edit(s.number) }}>Edit the step</button></StepChoices></Asking>)}
       {stale.length > 0 && <h2>{count(stale.length, 'step')} used a value that was replaced</h2>}
-      {stale.map(s => <Asking key={s.id} step={s}><StepChoices step={s} choices={[]}><button disabled={!!busy.value} title="With the finished steps that depend on it" onClick={() => act('retry_step', { step: s.id, with_dependents: true })}>Do it again</button></StepChoices></Asking>)}
+      {stale.map(s => <Asking key={s.id} step={s}><StepChoices step={s} choices={[]}><button disabled={!!busy.value} title="With the finished steps that depend on it" onClick={() => act('retry_step', { step: s.id, with_dependents: true })}>Do it again</button><button disabled={!!busy.value} title="Its result stays as it is" onClick={() => act('keep_step', { step: s.id })}>Keep its result</button></StepChoices></Asking>)}
       {atWork.length > 0 && <h2>{count(atWork.length, 'step')} {run.state === 'interrupted' ? 'interrupted' : 'running'}</h2>}
       {atWork.map(r => <RunningStep key={r.step} running={r} step={by.get(r.step)} broken={run.state === 'interrupted'} />)}
+      <Timeline />
       {ended.length > 0 && <h2>Finished</h2>}
-      <ol class="ended" role="list">{ended.slice(0, 50).map(s => <Ended key={s.id} step={s} />)}</ol>
+      <ol class="ended" role="list">{ended.slice(0, latest).map(s => <Ended key={s.id} step={s} />)}</ol>
+      {ended.length > latest && (
+        <details class="earlier">
+          <summary>{count(ended.length - latest, 'step')} finished before{lacking > 0 && `, ${lacking} not verified`}</summary>
+          <ol class="ended" role="list">{ended.slice(latest, 50).map(s => <Ended key={s.id} step={s} />)}</ol>
+        </details>
+      )}
     </section>
   )
+}
+
+const latest = 5 // finished steps that are not folded
+
+// Failure shows why a step failed, the last lines of its output, and the way on.
+function Failure({ step: s, waiting }: { step: Step; waiting: number[] }) {
+  return (
+    <>
+      {s.error && <pre class="wrong" tabIndex={0} aria-label="Error">{s.error}</pre>}
+      {(s.tool || s.agent) && saysMore(s) && <Tail step={s.number} given={s.output} />}
+      <p class="small soft">
+        {waiting.length > 0 && `${sentence(`${waiting.length > 1 ? 'steps' : 'step'} ${listed(waiting)} ${waiting.length > 1 ? 'wait' : 'waits'} for it`)} `}
+        Remove the cause and try again, or skip the step if the plan works without it.
+      </p>
+    </>
+  )
+}
+
+// saysMore reports whether a step's output has a line that its error does not repeat.
+function saysMore({ output = '', error = '' }: Step): boolean {
+  return output.split('\n').some(line => !/^std(out|err):$/.test(line) && !error.includes(line.trim()))
 }
 
 // WaitingFor lists everything that the run waits for. A single step with a box below needs no entry, and no step with a box repeats its text.
@@ -77,7 +108,7 @@ function useProgress(): void {
 }
 
 // openStep goes to a step of the executed plan.
-function openStep(number: number): void {
+export function openStep(number: number): void {
   showStep(number)
   focus('step-' + number)
 }
@@ -106,7 +137,7 @@ function RunHead({ run, stuck }: { run: Run; stuck: boolean }) {
       <p class="what">
         <b>{sentence(standing(run, view.value?.plan?.steps ?? []))}</b>
         {run.note && <span class="soft">{sentence(run.note)}</span>}
-        {run.since && <span class="soft small">Started by {run.by} {ago(run.since, clock.value)}{run.ended && `, ended ${ago(run.ended, clock.value)}`}.</span>}
+        {run.since && <span class="soft small">Started by {hostName(run.by)} {ago(run.since, clock.value)}{run.ended && `, ended ${ago(run.ended, clock.value)}`}.</span>}
         {!on && held && <span class="soft small">{held}</span>}
       </p>
       {may && (
@@ -167,7 +198,7 @@ function RunningStep({ running: r, step: s, broken }: { running: Run['steps'][nu
       <StepTitle step={title} />
       <p class="progress">
         {r.percent !== undefined && r.percent > 0 && <progress max={100} value={r.percent} aria-label={`Step ${r.step}: ${r.percent} percent`} />}
-        <span class="soft">{[!s?.tool && s?.claimed_by, r.percent ? `${r.percent} %` : '', r.what, s?.started_at ? (broken ? `started ${ago(s.started_at, clock.value)}` : span((clock.value - Date.parse(s.started_at)) / 1000)) : ''].filter(Boolean).join(' · ')}</span>
+        <span class="soft">{doing(s, r, clock.value, broken)}</span>
         <StopStep step={r.step} />
       </p>
       {(s?.tool || s?.agent) && <Tail step={r.step} live={!broken} given={r.tail} />}
@@ -189,13 +220,15 @@ function Ended({ step: s }: { step: Step }) {
       <details onToggle={e => { open.value = e.currentTarget.open }}>
         <summary>
           <StatusMark status={s.status} /><span class="unseen">{s.status} </span><span class="number">{s.number}</span><span class="title"><Prose of={s.title} /></span>
-          <span class="soft small">{s.pause ? 'answered' : span((Date.parse(s.completed_at!) - Date.parse(s.started_at!)) / 1000)}, {ago(s.completed_at, clock.value)}</span>
+          <span class="soft small">{checked(s)}{s.pause ? 'answered' : span((Date.parse(s.completed_at!) - Date.parse(s.started_at!)) / 1000)}, {ago(s.completed_at, clock.value)}</span>
         </summary>
         {s.pause && !s.tool ? <p class="text"><Prose of={s.pause} /> <b><Prose of={s.output ?? ''} /></b></p> : open.value && <Tail step={s.number} given={s.error ?? s.output} />}
       </details>
     </li>
   )
 }
+
+const checked = (s: Step) => s.status !== 'done' ? '' : s.unverified ? 'not verified, ' : s.verified ? 'verified, ' : ''
 
 // Tail is the end of a step's output. It is read regularly while the step runs, and follows the end unless the user scrolls up; back at the
 // end it follows again.
