@@ -21,10 +21,7 @@ type Shortfall struct {
 // AccountOf returns the account of a plan. missing lists the files that a step creates and that do not exist; nil: all do.
 func AccountOf(p *Plan, missing func(*Step) []string) Account {
 	a := Account{Steps: p.Steps.Len(), Done: p.Steps.Count(Done)}
-	for step := range p.Steps.All() {
-		if step.Status != Done {
-			continue
-		}
+	for step := range p.Steps.With(Done) {
 		why, by := shortfall(step, missing), WaivedBy(step)
 		switch {
 		case step.Verify == "" && len(step.Creates) == 0 && len(step.AcceptanceCriteria) == 0:

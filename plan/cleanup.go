@@ -54,15 +54,8 @@ func ReadySteps(s State) iter.Seq[*Step] {
 
 // isClosing reports whether only the steps that run at the end are left to start: the others have ended, or cannot start.
 func (s State) isClosing() bool {
-	if s.Plan.Steps.closingOpen == 0 {
-		return false
-	}
-	for step := range s.Plan.Steps.Running() {
-		if step.IsRunning() && !step.Always {
-			return false
-		}
-	}
-	return s.findObstacle(nil, false) == s.outcome()
+	isOrdinary := func(step *Step) bool { return !step.Always }
+	return s.Plan.Steps.closingOpen > 0 && !Exists(s.Plan.Steps.Executing(), isOrdinary) && s.findObstacle(nil, false) == s.outcome()
 }
 
 // checkDue refuses to begin a step that runs at the end before the others have ended.
@@ -117,12 +110,7 @@ func HasCleanup(s State) bool {
 	case p.Status != StatusReplanning && p.Status != StatusFailed:
 		return false
 	}
-	for step := range p.Steps.All() {
-		if p.Steps.IsCleanup(step) {
-			return true
-		}
-	}
-	return false
+	return Exists(p.Steps.Unfinished(), p.Steps.IsCleanup)
 }
 
 // end returns the event that gives up the run, after the steps that run at its end.

@@ -138,13 +138,8 @@ func (a Close) decide(s State, f Facts) ([]Event, error) {
 	case p.FinalSummary != "":
 		return nil, conflict("the plan is already closed with its final summary", "set up a new plan for further work")
 	case p.Status != StatusCompleted:
-		var unfinished []StepID
-		for step := range p.Steps.All() {
-			if !step.Status.IsFinished() {
-				unfinished = append(unfinished, step.ID)
-			}
-		}
-		return nil, conflict("the plan "+p.Status.Predicate()+", not completed; unfinished: "+cmp.Or(IDs(unfinished), "none"),
+		unfinished := IDs(StepIDs(p.Steps.Unfinished()))
+		return nil, conflict("the plan "+p.Status.Predicate()+", not completed; unfinished: "+cmp.Or(unfinished, "none"),
 			"finish the plan first, then give the summary")
 	}
 	if blockers := s.OpenSignals(Blocker); len(blockers) > 0 {
@@ -235,17 +230,12 @@ func (e PlanReplanned) apply(s State) State {
 	if s.Plan == nil {
 		return s
 	}
-	var failed []*Step
-	for step := range s.Plan.Steps.All() {
-		if step.Status == Failed {
-			renewed := *step
-			renewed.retryFailed()
-			failed = append(failed, &renewed)
-		}
-	}
+	failed := slices.Collect(s.Plan.Steps.With(Failed))
 	s = s.withSteps(e.At, func(edit *stepsEdit) {
 		for _, step := range failed {
-			edit.replace(step)
+			renewed := *step
+			renewed.retryFailed()
+			edit.replace(&renewed)
 		}
 	})
 	return s.withPlan(e.At, func(p *Plan) {

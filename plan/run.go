@@ -3,7 +3,6 @@ package plan
 import (
 	"cmp"
 	"fmt"
-	"iter"
 	"time"
 )
 
@@ -73,12 +72,9 @@ func FindStopReasonFor(s State, only func(*Step) bool) StopReason {
 	case p.Status == StatusAbandoned, run != nil && !run.EndedAt.IsZero() && run.Reason == StopCancelled && run.Plan == p.Root():
 		return StopCancelled
 	}
-	for step := range p.Steps.Running() {
-		if step.IsRunning() && (only == nil || only(step)) {
-			return ""
-		}
-	}
 	switch {
+	case First(p.Steps.Executing(), only) != nil:
+		return ""
 	case run != nil && run.Plan == p.Root() && run.IsPaused && (run.Reason == StopPaused || run.Reason == StopAgentUnavailable):
 		return run.Reason
 	case s.isHalted() && (s.isOngoing() || HasCleanup(s)):
@@ -115,23 +111,15 @@ func (s State) isOngoing() bool {
 func (s State) findObstacle(only func(*Step) bool, closing bool) StopReason {
 	steps := s.Plan.Steps
 	may := func(step *Step) bool { return s.mayStart(step, closing) && (only == nil || only(step)) }
-	any := func(list iter.Seq[*Step], match func(*Step) bool) bool {
-		for step := range list {
-			if may(step) && match(step) {
-				return true
-			}
-		}
-		return false
-	}
-	switch every := func(*Step) bool { return true }; {
+	mayWork := func(step *Step) bool { return !step.IsLooping() && may(step) }
+	switch {
 	case len(s.startable(closing, 1, nil, only)) > 0:
 		return ""
-	case any(steps.WithQuestion(), every):
+	case Exists(steps.WithQuestion(), may):
 		return StopWaitingForPerson
-	case any(steps.Running(), func(step *Step) bool { return !step.IsLooping() }), any(steps.readySteps(closing), every):
+	case Exists(steps.Running(), mayWork), Exists(steps.readySteps(closing), may):
 		return StopWaitingForAgent
-	case steps.Count(Blocked) > 0 && any(steps.All(), func(step *Step) bool { return step.Status == Blocked }), // reported as blocked
-		steps.stale > 0 && only == nil && s.isOngoing():
+	case Exists(steps.With(Blocked), may), steps.stale > 0 && only == nil && s.isOngoing():
 		return StopWaitingForPerson
 	}
 	return s.outcome()
@@ -139,17 +127,8 @@ func (s State) findObstacle(only func(*Step) bool, closing bool) StopReason {
 
 // hasAgentWork reports whether a step is ready, or in progress without an engine.
 func (p *Plan) hasAgentWork() bool {
-	for step := range p.Steps.Running() {
-		if !step.IsRunning() && !step.IsLooping() {
-			return true
-		}
-	}
-	for step := range p.Steps.Ready() {
-		if step.OpenQuestion() == nil {
-			return true
-		}
-	}
-	return false
+	return Exists(p.Steps.Running(), func(step *Step) bool { return !step.IsRunning() && !step.IsLooping() }) ||
+		Exists(p.Steps.Ready(), func(step *Step) bool { return step.OpenQuestion() == nil })
 }
 
 // BeginRun asks to begin a run of the current plan, or to resume a paused one.
@@ -322,10 +301,8 @@ func checkNotRunning(s State, f Facts, what string) error {
 // runningStep returns the first step that an engine is running, else 0.
 func (s State) runningStep() StepID {
 	if s.Plan != nil {
-		for step := range s.Plan.Steps.Running() {
-			if step.IsRunning() {
-				return step.ID
-			}
+		for step := range s.Plan.Steps.Executing() {
+			return step.ID
 		}
 	}
 	return 0

@@ -33,8 +33,8 @@ const chunkSize = 64
 // stepChunk holds chunkSize slots and counts the steps a search looks for.
 type stepChunk struct {
 	slots   [chunkSize]stepSlot
+	counts  [stepStatuses]int
 	ready   int
-	running int
 	asking  int
 	closing int // steps that run at the end
 }
@@ -113,19 +113,14 @@ func (s Steps) List() []*Step {
 // Next returns the step to work on: the first in progress, else the first ready
 // one, else nil.
 func (s Steps) Next() *Step {
-	for step := range s.Running() {
+	if step := First(s.Running(), nil); step != nil {
 		return step
 	}
 	return s.NextReady()
 }
 
 // NextReady returns the first ready step, or nil.
-func (s Steps) NextReady() *Step {
-	for step := range s.Ready() {
-		return step
-	}
-	return nil
-}
+func (s Steps) NextReady() *Step { return First(s.Ready(), nil) }
 
 // CurrentIndex returns the position of the step to work on, else of the first unfinished step, else
 // the number of steps (rawko: currentStepIndex).
@@ -133,10 +128,8 @@ func (s Steps) CurrentIndex() int {
 	if next := s.Next(); next != nil {
 		return s.Position(next.ID)
 	}
-	for i := range s.n {
-		if !s.At(i).Status.IsFinished() {
-			return i
-		}
+	if step := First(s.Unfinished(), nil); step != nil {
+		return s.Position(step.ID)
 	}
 	return s.n
 }
@@ -160,9 +153,26 @@ func (s Steps) ChangedSince(former Steps) iter.Seq[*Step] {
 	}
 }
 
+// With yields the steps with one of the statuses, in order.
+func (s Steps) With(statuses ...StepStatus) iter.Seq[*Step] {
+	count := func(c *stepChunk) (n int) {
+		for _, status := range statuses {
+			n += c.counts[status.ordinal()]
+		}
+		return n
+	}
+	return s.each(count, func(slot stepSlot) bool { return slices.Contains(statuses, slot.step.Status) })
+}
+
+// Unfinished yields the steps that are not done, skipped or cancelled, in order.
+func (s Steps) Unfinished() iter.Seq[*Step] { return s.With(Pending, InProgress, Blocked, Failed) }
+
 // Running yields the steps in progress, in order.
-func (s Steps) Running() iter.Seq[*Step] {
-	return s.each(func(c *stepChunk) int { return c.running }, func(slot stepSlot) bool { return slot.step.Status == InProgress })
+func (s Steps) Running() iter.Seq[*Step] { return s.With(InProgress) }
+
+// Executing yields the steps that engines run, in order.
+func (s Steps) Executing() iter.Seq[*Step] {
+	return s.each(func(c *stepChunk) int { return c.counts[InProgress.ordinal()] }, func(slot stepSlot) bool { return slot.step.IsRunning() })
 }
 
 // Ready yields the ready steps, in order.
@@ -264,6 +274,7 @@ func (e *stepsEdit) tally(c *stepChunk, slot stepSlot, by int) {
 	}
 	if k := slot.step.Status.ordinal(); k >= 0 {
 		e.s.counts[k] += by
+		c.counts[k] += by
 	}
 	if slot.step.HasSucceeded() {
 		e.s.met += by
@@ -272,9 +283,6 @@ func (e *stepsEdit) tally(c *stepChunk, slot stepSlot, by int) {
 		e.s.stale += by
 	}
 	e.tallyEnd(c, slot, by)
-	if slot.step.Status == InProgress {
-		c.running += by
-	}
 	if slot.step.OpenQuestion() != nil {
 		c.asking += by
 	}

@@ -36,10 +36,8 @@ func (s State) checkMayStop(f Facts) error {
 // stopAll returns the requests that end every running step.
 func (s State) stopAll(f Facts) []Event {
 	var events []Event
-	for step := range s.Plan.Steps.Running() {
-		if step.IsRunning() {
-			events = append(events, AnswerStep{}.stop(step, f)...)
-		}
+	for step := range s.Plan.Steps.Executing() {
+		events = append(events, AnswerStep{}.stop(step, f)...)
 	}
 	return events
 }

@@ -36,11 +36,21 @@ func (c engines) SettleLost(ctx context.Context) error {
 }
 
 func (c engines) Running() []verbs.RunningStep {
-	var steps []verbs.RunningStep
-	for _, step := range engine.ReadRunningSteps(c.stateDir) {
-		steps = append(steps, verbs.RunningStep{Step: step.Step, Percent: step.Percent, What: step.What, Log: step.Log})
+	return plan.Map(engine.ReadRunningSteps(c.stateDir), func(step engine.RunningStep) verbs.RunningStep {
+		return verbs.RunningStep{Step: step.Step, Percent: step.Percent, What: step.What, Log: step.Log}
+	})
+}
+
+// lockHolder returns the step of any track that runs with a lock, "" without one.
+func lockHolder(place workspace.Workspace, lock string) string {
+	for _, track := range place.OpenTracks() {
+		for _, step := range engine.ReadRunningSteps(track.StateDir) {
+			if step.Lock == lock {
+				return step.Step.String() + " of track " + track.TrackName()
+			}
+		}
 	}
-	return steps
+	return ""
 }
 
 type stepEngine struct{ *app }

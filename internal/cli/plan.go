@@ -31,9 +31,9 @@ func newPlanCommand(a *app) *cobra.Command {
 	}
 	cancelled := func(reply verbs.ModeReply) string {
 		if reply.Phase == plan.PhaseExecuting {
-			return "The waiting change is dropped, and the approved plan continues. Agents see that on their next status check."
+			return "The waiting change is dropped, and the approved plan continues. Agents see that on their next status check." + reply.StillEnding
 		}
-		return "Planning mode is off. Agents see that on their next status check."
+		return "Planning mode is off. Agents see that on their next status check." + reply.StillEnding
 	}
 	cmd.AddCommand(
 		newPlanStartCommand(a),

@@ -118,12 +118,7 @@ func stepToLog(state plan.State, kept map[plan.StepID][]int, named string) (*pla
 		}
 		return nil, plan.Refuse(plan.NotFound, "", "step "+id.String()+" does not exist", listLogs(kept))
 	}
-	var running []*plan.Step
-	for step := range state.Plan.Steps.Running() {
-		if step.IsRunning() {
-			running = append(running, step)
-		}
-	}
+	running := slices.Collect(state.Plan.Steps.Executing())
 	switch len(running) {
 	case 1:
 		return running[0], nil

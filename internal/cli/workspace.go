@@ -115,6 +115,7 @@ func (a *app) open(ctx context.Context, roots mcpserver.Roots) (*openWorkspace, 
 	if !a.flags.ephemeral {
 		options.Detach = a.detachEngine
 		options.Tracks, options.Engines = tracks{a, place, seen}, engines{place.StateDir, seen, s}
+		options.LockHolder = func(lock string) string { return lockHolder(place, lock) }
 	}
 	others := &otherServers{app: a, place: place, section: config.Servers}
 	if config.Servers.Given() {

@@ -28,6 +28,7 @@ type RunningStep struct {
 	Process *process.Identity `json:"process,omitempty"` // of its command; nil: no command runs
 	Agent   string            `json:"agent,omitempty"`   // started for it
 	Nonce   string            `json:"nonce,omitempty"`   // identifies the agent's report
+	Lock    string            `json:"lock,omitempty"`    // that it holds
 	Percent int               `json:"percent,omitempty"` // 0 to 100
 	What    string            `json:"what,omitempty"`    // current activity
 	Since   time.Time         `json:"since"`
@@ -157,7 +158,7 @@ type stepFile struct {
 // written at once, because the agent's calls are recognized by it.
 func (r *run) newStepFile(j job, nonce string) *stepFile {
 	f := &stepFile{step: RunningStep{Run: j.run, Step: j.step.ID, Attempt: j.attempt.Attempt, Plan: j.attempt.Plan,
-		Engine: r.actor.Name, Since: time.Now(), Agent: j.Agent, Nonce: nonce}}
+		Engine: r.actor.Name, Since: time.Now(), Agent: j.Agent, Nonce: nonce, Lock: j.step.Lock}}
 	if r.opts.StateDir != "" {
 		f.base = stepFileBase(r.opts.StateDir, j.run, j.attempt)
 	}

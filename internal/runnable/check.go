@@ -70,10 +70,8 @@ type Candidate struct {
 // Of returns a whole plan as a candidate; only its unfinished steps are checked.
 func Of(steps plan.Steps) Candidate {
 	c := Candidate{Have: steps}
-	for step := range steps.All() {
-		if !step.Status.IsFinished() {
-			c.Steps = append(c.Steps, Step{ID: step.ID, Spec: step.Spec, Instance: step.Loop() != 0})
-		}
+	for step := range steps.Unfinished() {
+		c.Steps = append(c.Steps, Step{ID: step.ID, Spec: step.Spec, Instance: step.Loop() != 0})
 	}
 	return c
 }

@@ -80,7 +80,7 @@ func (v PlanView) claim(step *plan.Step) (string, Style) {
 	if step.ClaimedBy == "" {
 		return "(in progress)", v.Screen.Busy
 	}
-	text := safetext.EscapeLine(cmp.Or(step.ActiveAgent(), step.ClaimedBy)) + prefixed(", since ", v.clock(step.StartedAt))
+	text := safetext.EscapeLine(verbs.Carrier(step)) + prefixed(", since ", v.clock(step.StartedAt))
 	if v.Lapsed != nil && v.Lapsed(step) {
 		return "(" + text + ", gone: may be taken over)", v.Screen.Waiting
 	}

@@ -22,9 +22,9 @@ type Agents interface {
 // checkAgents returns an error if an agent for the rest of the plan cannot be started, and warnings about unset variables.
 func (s *Service) checkAgents(state plan.State) (warnings []string, err error) {
 	var seen []string
-	for step := range state.Plan.Steps.All() {
+	for step := range state.Plan.Steps.Unfinished() {
 		name := s.agentFor(state, step)
-		if name == "" || step.Status.IsFinished() || slices.Contains(seen, name) {
+		if name == "" || slices.Contains(seen, name) {
 			continue
 		}
 		seen = append(seen, name)
@@ -57,12 +57,9 @@ func (v view) startsAgent(step *plan.Step) bool {
 
 // hasRunnableSteps reports whether the caller's run would carry out any unfinished step.
 func (v view) hasRunnableSteps() bool {
-	for step := range v.state.Plan.Steps.All() {
-		if !step.Status.IsFinished() && (step.Tool != "" || step.ForEach != "" || v.startsAgent(step)) {
-			return true
-		}
-	}
-	return false
+	return plan.Exists(v.state.Plan.Steps.Unfinished(), func(step *plan.Step) bool {
+		return step.Tool != "" || step.ForEach != "" || v.startsAgent(step)
+	})
 }
 
 // unknownAgent returns a step's suggested agent if agents are configured but none of that name; else "".

@@ -102,7 +102,7 @@ const stopWait = 15 * time.Second // for a stopped step to end: its processes ha
 func (s *Service) awaitStop(ctx context.Context, c Caller, ids []plan.StepID, reply StepAnswerReply) (StepAnswerReply, error) {
 	waiting, cancel := context.WithTimeout(ctx, stopWait)
 	defer cancel()
-	if err := s.awaitEnd(waiting, c, ids); err != nil && waiting.Err() == nil {
+	if _, err := s.awaitEnd(waiting, c, ids, runningSteps); err != nil && waiting.Err() == nil {
 		return reply, err
 	}
 	state, err := s.State(ctx)

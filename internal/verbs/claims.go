@@ -35,12 +35,8 @@ func (s *Service) hasEngine(state plan.State) bool {
 	if !state.HasActiveRun() {
 		return false
 	}
-	for step := range state.Plan.Steps.Running() {
-		if step.IsRunning() && !s.engineGone(step) {
-			return true
-		}
-	}
-	return s.opts.Engines != nil && s.opts.Engines.Lives()
+	lives := func(step *plan.Step) bool { return !s.engineGone(step) }
+	return plan.Exists(state.Plan.Steps.Executing(), lives) || s.opts.Engines != nil && s.opts.Engines.Lives()
 }
 
 // Carrier returns the name people know for the owner of a step: for a running step the agent started for it, else

@@ -238,10 +238,8 @@ func (p *participation) Recorded(state plan.State, _ plan.Record) {
 		}
 	}
 	p.last = ""
-	for step := range state.Plan.Steps.Running() {
-		if step.IsRunning() {
-			p.last = step.ID.String() + " " + plan.Shorten(step.Title, titleShown)
-		}
+	for step := range state.Plan.Steps.Executing() {
+		p.last = step.ID.String() + " " + plan.Shorten(step.Title, titleShown)
 	}
 	p.hub.Notify()
 }
@@ -300,10 +298,7 @@ func needsCaller(state plan.State) bool {
 	if !state.HasActiveRun() || len(plan.StartableSteps(state, 1)) > 0 && len(runningSteps(state)) == 0 { // the engine comes first
 		return false
 	}
-	for range state.Plan.Steps.WithQuestion() {
-		return true
-	}
-	return len(readyForAgents(state)) > 0
+	return state.Plan.Steps.HasQuestion() || len(readyForAgents(state)) > 0
 }
 
 // readyForAgents lists the ready steps for agents.
@@ -332,14 +327,10 @@ func (s *Service) executionReply(state plan.State, c Caller, taking *participati
 	maps.DeleteFunc(reply.Counts, func(_ string, n int) bool { return n == 0 })
 	taking.mu.Lock()
 	defer taking.mu.Unlock()
-	for step := range p.Steps.Running() {
-		if step.IsRunning() {
-			reply.Running = append(reply.Running, idAndTitle(step)+inBrackets(taking.what[step.ID]))
-		}
+	for step := range p.Steps.Executing() {
+		reply.Running = append(reply.Running, idAndTitle(step)+inBrackets(taking.what[step.ID]))
 	}
-	for _, step := range readyForAgents(state) {
-		reply.Ready = append(reply.Ready, idAndTitle(step))
-	}
+	reply.Ready = plan.Map(readyForAgents(state), idAndTitle)
 	for step := range p.Steps.WithQuestion() {
 		if reply.ask == nil {
 			reply.ask = s.askAboutStep(state, step, c)

@@ -137,8 +137,8 @@ func judgeFailure(why error, fix string) error {
 		"the judge model did not answer ("+reason+"), so the plan is not approved; the other checks passed", fix)
 }
 
-// mergeErrors adds further errors to the errors of an input, without those for a field already reported. It returns nil
-// if neither has errors.
+// mergeErrors adds further errors to the errors of an input, without those for a field already reported, and without a problem
+// of the whole plan that another reader of the input has reported under its own field names. It returns nil if neither has errors.
 func mergeErrors(wrong *plan.ValidationError, more error) *plan.ValidationError {
 	refused, ok := errors.AsType[*plan.ValidationError](more)
 	if !ok || wrong == refused {
@@ -154,7 +154,8 @@ func mergeErrors(wrong *plan.ValidationError, more error) *plan.ValidationError 
 		if strings.HasPrefix(one.Problem, "is missing") || one.Problem == nothingToUpdate { // the reported error may have caused it
 			about = path.Dir(about)
 		}
-		if !isCovered(wrong, strings.TrimSuffix(about, "/"), true) {
+		isSame := func(other *plan.ValidationError) bool { return one.IsProblemFirst && one.Problem == other.Problem }
+		if !isCovered(wrong, strings.TrimSuffix(about, "/"), true) && !slices.ContainsFunc(wrong.All(), isSame) {
 			all.Add(one)
 		}
 	}

@@ -12,15 +12,7 @@ var errLostEngine = errors.New("the engine of a running step has died")
 
 // hasLostStep reports whether the engine of a running step has died.
 func (s *Service) hasLostStep(state plan.State) bool {
-	if s.opts.Engines == nil {
-		return false
-	}
-	for step := range currentSteps(state).Running() {
-		if step.IsRunning() && s.engineGone(step) {
-			return true
-		}
-	}
-	return false
+	return s.opts.Engines != nil && plan.Exists(currentSteps(state).Executing(), s.engineGone)
 }
 
 // settleLost returns the state after the steps of dead engines are settled: pending if they are safe to repeat, else unknown. A step

@@ -425,12 +425,9 @@ func (v view) beginReady(p *plan.Plan) (NextAction, bool) {
 
 // begunStep returns the first step in progress that matches and can be finished now.
 func begunStep(p *plan.Plan, match func(*plan.Step) bool) *plan.Step {
-	for step := range p.Steps.Running() {
-		if !step.IsRunning() && !step.IsLooping() && len(p.Steps.UnmetDependencies(step.ID)) == 0 && match(step) {
-			return step
-		}
-	}
-	return nil
+	return plan.First(p.Steps.Running(), func(step *plan.Step) bool {
+		return !step.IsRunning() && !step.IsLooping() && len(p.Steps.UnmetDependencies(step.ID)) == 0 && match(step)
+	})
 }
 
 // begin returns the next action for a ready step, false if an engine or a person has to act first.

@@ -20,6 +20,7 @@ type ModeReply struct {
 	Phase       plan.Phase         `json:"phase"`
 	Message     string             `json:"message"`
 	Enforcement []AgentEnforcement `json:"enforcement,omitempty"`
+	StillEnding string             `json:"-"` // the sentence of Message about steps that take long to end
 	Heartbeat
 }
 
@@ -185,10 +186,13 @@ func (s *Service) CancelPlanMode(ctx context.Context, c Caller) (ModeReply, erro
 
 func (s *Service) endMode(ctx context.Context, c Caller, a plan.Action) (ModeReply, error) {
 	outcome, err := s.do(ctx, c, a)
+	ending := ""
 	if _, cancels := a.(plan.CancelMode); err == nil && cancels {
-		err = s.awaitProcesses(ctx, c, outcome.Before)
+		ending = prefixed(" ", s.awaitProcesses(ctx, c, outcome.Before))
 	}
-	return s.modeReply(outcome.After, c), err
+	reply := s.modeReply(outcome.After, c)
+	reply.StillEnding, reply.Message = ending, reply.Message+ending
+	return reply, err
 }
 
 func (r ModeReply) Text() string { return r.under(r.Message + line(EnforcementLine(r.Enforcement))) }

@@ -43,13 +43,7 @@ func (s *Service) Rehearse(ctx context.Context, c Caller, foreseen []plan.Expect
 	if p == nil {
 		return RehearsalReply{}, plan.Refuse(plan.NotFound, "", "no plan exists yet", "set one up first")
 	}
-	var tools []string
-	for step := range p.Steps.All() {
-		if step.Tool != "" && !step.Status.IsFinished() {
-			tools = append(tools, step.Tool)
-		}
-	}
-	s.awaitTools(ctx, tools)
+	s.awaitTools(ctx, plan.Collect(p.Steps.Unfinished(), func(step *plan.Step) (string, bool) { return step.Tool, step.Tool != "" }))
 	if wrong := runnable.Check(runnable.Of(p.Steps), s.opts.StepTools); wrong != nil {
 		return RehearsalReply{}, wrong
 	}
@@ -79,10 +73,7 @@ func (s *Service) waves(state plan.State, c Caller, foreseen []plan.ExpectedQues
 		placed[step.ID] = at
 		return at
 	}
-	for step := range steps.All() {
-		if step.Status.IsFinished() {
-			continue
-		}
+	for step := range steps.Unfinished() {
 		w := WaveStep{StepID: step.ID.String(), Title: step.Title, Tool: step.Tool, When: step.When, ForEach: step.ForEach,
 			Asks: slices.ContainsFunc(foreseen, func(f plan.ExpectedQuestion) bool { return f.Step.ID == step.ID })}
 		if c.Actor.Kind != plan.Agent { // a run started by an agent starts no agents

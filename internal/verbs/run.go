@@ -228,7 +228,12 @@ func (r RunReply) Text() string {
 	}
 	lines := nonEmpty(r.selectedText(), fmt.Sprintf("%s: %d of %d steps are done", headline, r.Counts[string(plan.Done)], total), r.Note)
 	for _, failure := range r.Failures {
-		lines = append(lines, failure.StepID+" failed: "+failure.Error)
+		isAsked := func(a AskView) bool {
+			return a.Step == failure.StepID && strings.Contains(a.Why, strings.TrimSpace(failure.Error))
+		}
+		if !slices.ContainsFunc(r.Asks, isAsked) { // else the ask has it, with the way out
+			lines = append(lines, failure.StepID+" failed: "+failure.Error)
+		}
 	}
 	for _, id := range slices.Sorted(maps.Keys(r.Outside)) {
 		lines = append(lines, "warning: "+id+" "+history.ChangesOutside(r.Outside[id], false, false))
@@ -265,7 +270,7 @@ func (s *Service) PauseRun(ctx context.Context, c Caller, reason string) (PauseR
 func (s *Service) EndRun(ctx context.Context, c Caller) (PauseReply, error) {
 	reply, err := s.stopRun(ctx, c, plan.EndRun{}, "ended")
 	if err == nil {
-		err = s.awaitProcesses(ctx, c, reply.before)
+		reply.Message += prefixed(" ", s.awaitProcesses(ctx, c, reply.before))
 	}
 	return reply, err
 }
@@ -294,13 +299,7 @@ func (s *Service) stopRun(ctx context.Context, c Caller, a plan.Action, status s
 func (r PauseReply) Text() string { return r.under(r.Message) }
 
 func runningSteps(state plan.State) []plan.StepID {
-	var ids []plan.StepID
-	for step := range currentSteps(state).Running() {
-		if step.IsRunning() {
-			ids = append(ids, step.ID)
-		}
-	}
-	return ids
+	return plan.StepIDs(currentSteps(state).Executing())
 }
 
 // pauseAndWait pauses a run with running steps and waits for their end, so that a person can change the plan. It returns a
@@ -316,7 +315,7 @@ func (s *Service) pauseAndWait(ctx context.Context, c Caller) (message string, e
 			return "", err
 		}
 	}
-	if err := s.awaitEnd(ctx, c, waited); err != nil {
+	if _, err := s.awaitEnd(ctx, c, waited, runningSteps); err != nil {
 		return "", err
 	}
 	return " The run was paused until " + plan.IDs(waited) + " ended; to go on: " + c.word(Call{Kind: CallRun}) + ".", nil
@@ -341,12 +340,7 @@ func (s *Service) cleanUp(ctx context.Context, c Caller) (left []plan.StepID, er
 			return nil, err
 		}
 	}
-	for step := range currentSteps(state).All() {
-		if step.Always && !step.Status.IsFinished() {
-			left = append(left, step.ID)
-		}
-	}
-	return left, nil
+	return plan.Collect(currentSteps(state).Unfinished(), func(step *plan.Step) (plan.StepID, bool) { return step.ID, step.Always }), nil
 }
 
 // awaitState waits for a state, and settles the steps of engines that die before.
@@ -378,42 +372,32 @@ func (s *Service) awaitState(ctx context.Context, isReached func(plan.State) boo
 	}
 }
 
-// awaitProcesses waits until engines have ended the steps that ran before their run or plan was given up.
-func (s *Service) awaitProcesses(ctx context.Context, c Caller, before plan.State) error {
-	ids := runningSteps(before)
-	if len(ids) == 0 || s.opts.Engines == nil {
-		return nil
-	}
-	ctx, cancel := context.WithTimeout(ctx, stopWait)
-	defer cancel()
-	look := time.NewTicker(lookEvery / 10)
-	defer look.Stop()
-	for {
-		left := slices.DeleteFunc(slices.Clone(ids), func(id plan.StepID) bool {
-			return !slices.ContainsFunc(s.opts.Engines.Running(), func(running RunningStep) bool { return running.Step == id })
-		})
-		if len(left) == 0 {
-			return nil
-		}
-		c.progress(len(ids)-len(left), len(ids), "waiting for "+plan.IDs(left)+" to end")
-		select {
-		case <-look.C:
-		case <-ctx.Done():
-			return plan.Refuse(plan.Conflict, "", plan.IDs(left)+" did not end within "+stopWait.String(), "end its processes by hand")
-		}
-	}
-}
+const lookEvery = 100 * time.Millisecond // for dead engines and their processes, which cause no event
 
-const lookEvery = 500 * time.Millisecond // for dead engines, which cause no event
-
-// awaitEnd waits until no engine runs any of the steps, and reports the steps that it waits for.
-func (s *Service) awaitEnd(ctx context.Context, c Caller, ids []plan.StepID) error {
-	_, err := s.awaitState(ctx, func(state plan.State) bool {
-		left := slices.DeleteFunc(runningSteps(state), func(id plan.StepID) bool { return !slices.Contains(ids, id) })
-		if len(left) > 0 {
+// awaitEnd waits until none of the steps is among those that runs lists, and reports its progress. It returns the others.
+func (s *Service) awaitEnd(ctx context.Context, c Caller, ids []plan.StepID,
+	runs func(plan.State) []plan.StepID) (left []plan.StepID, err error) {
+	_, err = s.awaitState(ctx, func(state plan.State) bool {
+		left = runs(state)
+		if left = slices.DeleteFunc(left, func(id plan.StepID) bool { return !slices.Contains(ids, id) }); len(left) > 0 {
 			c.progress(len(ids)-len(left), len(ids), "waiting for "+plan.IDs(left)+" to end")
 		}
 		return len(left) == 0
 	})
-	return err
+	return left, err
+}
+
+// awaitProcesses waits until engines have ended the steps that ran before their run or plan was given up. It returns a sentence about
+// those that take too long, "" without any.
+func (s *Service) awaitProcesses(ctx context.Context, c Caller, before plan.State) string {
+	ids := runningSteps(before)
+	if len(ids) == 0 || s.opts.Engines == nil {
+		return ""
+	}
+	ctx, cancel := context.WithTimeout(ctx, stopWait)
+	defer cancel()
+	left, _ := s.awaitEnd(ctx, c, ids, func(plan.State) []plan.StepID {
+		return plan.Map(s.opts.Engines.Running(), func(running RunningStep) plan.StepID { return running.Step })
+	})
+	return suffixed(prefixed("Still ending: ", plan.ListIDs(left)), "; if that takes long, end the processes by hand.")
 }

@@ -53,13 +53,15 @@ func (s *Service) waitsFor(state plan.State, why plan.StopReason) string {
 			return Carrier(step) + ", which works on " + idAndTitle(step)
 		}
 	case "":
-		for step := range state.Plan.Steps.Running() {
-			if step.IsRunning() {
-				return idAndTitle(step) + ", which another process runs"
-			}
+		for step := range state.Plan.Steps.Executing() {
+			return idAndTitle(step) + ", which another process runs"
 		}
 		if steps := plan.StartableSteps(state, 1); len(steps) > 0 && steps[0].Lock != "" {
-			return "the lock " + steps[0].Lock + ", for " + idAndTitle(steps[0])
+			holder := ""
+			if s.opts.LockHolder != nil {
+				holder = prefixed(", held by ", s.opts.LockHolder(steps[0].Lock))
+			}
+			return "the lock " + steps[0].Lock + holder + ", for " + idAndTitle(steps[0])
 		} else if len(steps) > 0 {
 			return "the next try of " + idAndTitle(steps[0])
 		}

@@ -270,12 +270,9 @@ func (s *Service) ClearPlan(ctx context.Context, c Caller, _ ClearPlan) (ClearPl
 	if err != nil {
 		return ClearPlanReply{}, err
 	}
-	if err := s.awaitProcesses(ctx, c, outcome.Before); err != nil {
-		return ClearPlanReply{}, err
-	}
-	before := outcome.Before.Plan
+	before, ending := outcome.Before.Plan, s.awaitProcesses(ctx, c, outcome.Before)
 	return ClearPlanReply{PlanID: before.ID, Status: string(outcome.After.Plan.Status), Discarded: before.Steps.Len(),
-		Restore:   restoreAdvice(c, before.ID) + prefixed("; not run at the end: ", plan.ListIDs(left)),
+		Restore:   restoreAdvice(c, before.ID) + prefixed("; not run at the end: ", plan.ListIDs(left)) + prefixed(". ", ending),
 		Heartbeat: s.heartbeat(outcome.After, c)}, nil
 }
 

@@ -66,10 +66,8 @@ func openFiles(p *plan.Plan) (files []string) {
 	if isOver(p) {
 		return nil
 	}
-	for step := range p.Steps.All() {
-		if !step.Status.IsFinished() {
-			files = append(append(files, step.RelevantFilePaths...), step.Creates...)
-		}
+	for step := range p.Steps.Unfinished() {
+		files = append(append(files, step.RelevantFilePaths...), step.Creates...)
 	}
 	for i, file := range files {
 		files[i] = path.Clean(file)

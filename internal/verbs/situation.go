@@ -212,9 +212,8 @@ func (v view) unverifiedSteps(ctx context.Context) (lines []string) {
 
 // outcomes lists the finished steps with their notes, except those that the current step lists as its dependencies' outcomes.
 func outcomes(p *plan.Plan, current *plan.Step) (lines []string) {
-	for step := range p.Steps.All() {
-		isShown := current != nil && slices.Contains(current.DependsOn, step.ID) && len(step.Notes) < 2
-		if step.Status == plan.Done && !isShown {
+	for step := range p.Steps.With(plan.Done) {
+		if current == nil || !slices.Contains(current.DependsOn, step.ID) || len(step.Notes) >= 2 {
 			lines = append(lines, idAndTitle(step)+prefixed(": ", strings.Join(step.Notes, "\n")))
 		}
 	}

@@ -165,10 +165,7 @@ func missingFiles(state plan.State, files fs.FS) []Suggestion {
 		}
 	}
 	var found []Suggestion
-	for step := range steps.All() {
-		if step.Status.IsFinished() {
-			continue
-		}
+	for step := range steps.Unfinished() {
 		for _, path := range step.RelevantFilePaths {
 			if created[path] || strings.ContainsAny(path, "*?[") || !fs.ValidPath(path) {
 				continue

@@ -95,7 +95,7 @@ func task(p *plan.Plan, step *plan.Step) Task {
 		ContextHints: list(step.ContextHints), RelevantFilePaths: list(step.RelevantFilePaths), Details: step.Details,
 		Creates: step.Creates, AcceptanceCriteria: step.AcceptanceCriteria, Verify: step.Verify, Risk: step.Risk, Tools: step.Tools,
 		Tool: step.Tool, Args: string(step.Args), SuggestedAgent: step.SuggestedAgent,
-		Other: labelled(step, plan.SpecFields()), ClaimedBy: step.ClaimedBy,
+		Other: labelled(step, plan.SpecFields()), ClaimedBy: Carrier(step),
 		Output: ShownOutput(step), AffectedFiles: step.AffectedFiles, Error: step.Error, word: statusWord(step),
 	}
 	for _, result := range RunResults(step) {

@@ -298,15 +298,9 @@ func (s *Service) isBesideOthers(c Caller, state plan.State) bool {
 
 // isHelpedBySomeone reports whether another living session holds a step.
 func (s *Service) isHelpedBySomeone(c Caller, state plan.State) bool {
-	if state.Plan == nil {
-		return false
-	}
-	for step := range state.Plan.Steps.All() {
-		if by := step.ClaimedBy; by != c.Actor.Name && !step.Status.IsFinished() && !s.isUnowned(step) && !s.opts.Tracks.Serves(by, c) {
-			return true
-		}
-	}
-	return false
+	return state.Plan != nil && plan.Exists(state.Plan.Steps.Unfinished(), func(step *plan.Step) bool {
+		return step.ClaimedBy != c.Actor.Name && !s.isUnowned(step) && !s.opts.Tracks.Serves(step.ClaimedBy, c)
+	})
 }
 
 // replacedSince returns a sentence about the plan that has replaced the one that the caller's session saw last, "" if none has.

@@ -57,6 +57,7 @@ type Options struct {
 	Engine        Engine                 // nil: cannot carry out steps here
 	VerifyWait    time.Duration          // how long a call waits for a verify command; 0: 50 s
 	Engines       Engines                // the current engines; nil: none
+	LockHolder    func(string) string    // the step of any track that holds a lock, "" if unknown; may be nil
 	Agents        Agents                 // the agents that a run may start; nil: none
 	Limits        plan.Limits            // current limits, to expire planning mode
 	Hooks         Hooks                  // of the agents at work; nil: unknown
