@@ -29,7 +29,7 @@ export function Rows() {
   const folds = shown.value === view.value?.plan && shown.value?.status === 'active' && !printing.value && !allOpen.value
   return (
     <ol class="steps" role="list" aria-label="Steps">
-      {folds ? finishedTogether(all).map(some => some.length < foldsFrom ? some.map(row) : <Finished key={'f' + some[0]!.id} steps={some} row={row} />) : all.map(row)}
+      {folds ? finishedTogether(all).map(some => some.length <= foldsFrom ? some.map(row) : [<Finished key={'f' + some[0]!.id} steps={some.slice(0, -1)} row={row} />, row(some.at(-1)!)]) : all.map(row)}
     </ol>
   )
 }
@@ -109,7 +109,7 @@ function below(tops: number[], n: number): number {
   return low
 }
 
-const foldsFrom = 5 // finished steps in a row
+const foldsFrom = 5 // finished steps in a row; the last one stays in view
 
 // finishedTogether splits the steps into runs of finished steps, and others.
 function finishedTogether(all: Step[]): Step[][] {
