@@ -3,7 +3,7 @@
 import { useSignal } from '@preact/signals'
 import { useLayoutEffect } from 'preact/hooks'
 import { bind } from '../keys'
-import { allOpen, clock, current, editing, former, formerPlan, mayDecide, pane, printing, selected, shown, showsDraft, skipping, view } from '../store'
+import { allOpen, clock, current, editing, former, formerPlan, mayDecide, pane, printing, roomy, selected, shown, showsDraft, skipping, view } from '../store'
 import type { PageFact, Plan } from '../types'
 import { Agents } from './agents'
 import { NewComment, CommentList } from './comments'
@@ -11,9 +11,10 @@ import { edit, EditStep } from './edit'
 import { AskForPlan } from './mode'
 import { Past } from './former'
 import { Prose } from './prose'
+import { FactsLine } from './facts'
 import { focus } from './focus'
 import { comment, Rows, skip } from './rows'
-import { ago, beyond, count, moment } from './format'
+import { ago, beyond, moment } from './format'
 import { close, mayChange } from './step'
 
 export function PlanView() {
@@ -26,6 +27,7 @@ export function PlanView() {
       <StepsHead plan={p} />
       <Rows />
       <AddStep plan={p} />
+      {!roomy.value && <About />}
       <section class="talk whole" aria-label="Comments on the whole plan">
         <CommentList step={0} />
         <NewComment step={0} title={p.objective} />
@@ -50,7 +52,7 @@ function NoPlan() {
 
 function PlanHead({ plan: p }: { plan: Plan }) {
   const v = view.value
-  const { done, of, unverified = 0, checked } = p.progress, summary = beyond(p.summary, p.objective)
+  const { done, of, unverified = 0 } = p.progress, summary = beyond(p.summary, p.objective)
   return (
     <header class="plan-head">
       {v?.draft && v.plan && !former.value && (
@@ -60,13 +62,7 @@ function PlanHead({ plan: p }: { plan: Plan }) {
         </div>
       )}
       <h2 class="objective"><Prose of={p.objective} /></h2>
-      <p class="facts-line">
-        <span>{formerPlan.value ? `version ${p.version}, ${formerPlan.value.became}` : p.version > 1 ? `${p.status}, version ${p.version}` : p.status}</span>
-        <span>{count(of, 'step')}</span>
-        {done > 0 && <span title={checked}>{done} done{unverified > 0 && `, ${unverified} not verified`}</span>}
-        <span>by {p.created_by}, <time dateTime={p.created_at} title={moment(p.created_at)}>{ago(p.created_at, clock.value)}</time></span>
-        <span class="mono" title={`An approval applies to exactly this content: ${p.digest}`}>{p.short}</span>
-      </p>
+      <FactsLine steps={p.steps} />
       {done > 0 && (
         <div class="bar">
           {unverified > 0 && <progress class="unverified" max={of} value={done} aria-hidden="true" />}
@@ -81,9 +77,32 @@ function PlanHead({ plan: p }: { plan: Plan }) {
           <div class="text"><Prose of={v.draft.host_text} /></div>
         </details>
       )}
+    </header>
+  )
+}
+
+// About is what one reads besides the steps: the situation, the agents, and who wrote which version. It has a column of its own if there is room.
+export function About() {
+  const p = shown.value
+  if (!p) return null
+  return (
+    <section class="besides" aria-label="About the plan">
       {!former.value && <Agents />}
       <Facts more={p.other?.map(o => ({ label: o.label, texts: [o.text] })) ?? []} />
-    </header>
+      <Origin plan={p} />
+    </section>
+  )
+}
+
+function Origin({ plan: p }: { plan: Plan }) {
+  const { done, unverified = 0, checked } = p.progress
+  return (
+    <p class="facts-line">
+      <span>{formerPlan.value ? `version ${p.version}, ${formerPlan.value.became}` : p.version > 1 ? `${p.status}, version ${p.version}` : p.status}</span>
+        {done > 0 && <span title={checked}>{done} done{unverified > 0 && `, ${unverified} not verified`}</span>}
+      <span>by {p.created_by}, <time dateTime={p.created_at} title={moment(p.created_at)}>{ago(p.created_at, clock.value)}</time></span>
+      <span class="mono" title={`An approval applies to exactly this content: ${p.digest}`}>{p.short}</span>
+    </p>
   )
 }
 
