@@ -122,8 +122,9 @@ function Inline({ step, onHeight }: { step: Step; onHeight: ((px: number) => voi
     if (!at.current) return undefined
     at.current.closest('li')?.scrollIntoView({ block: 'nearest' })
     if (!onHeight) return undefined
-    const seen = new ResizeObserver(() => onHeight(at.current?.offsetHeight ?? 0))
-    seen.observe(at.current)
+    const row = at.current.closest('li')!
+    const seen = new ResizeObserver(() => onHeight(row.offsetHeight - height(step))) // a chosen row shows its whole title
+    seen.observe(row)
     return () => seen.disconnect()
   }, [])
   return <div ref={at} class="inline"><StepPanel step={step} /></div>
