@@ -119,9 +119,9 @@ async function followed(agent, page) {
 
 async function returned(agent, page, review) {
   const heard = waiting(agent), warned = await page.getByText(/^The checks warn about/).textContent();
-  await page.getByRole('button', { name: 'Request changes' }).click();
+  await page.getByRole('button', { name: 'Ask for changes' }).click();
   await page.getByLabel('Changes you want').fill('Smaller, please.');
-  await page.getByRole('button', { name: 'Request these changes' }).click();
+  await page.getByRole('button', { name: 'Ask for these changes' }).click();
   await review.unlock(page); // again, because the page was reloaded
   const told = JSON.stringify(await heard);
   for (const words of ['Smaller, please.', 'Which lock does the migration take?', 'Keep the form until nearly everybody has a passkey.'])

@@ -13,7 +13,7 @@ test('what a plan does not say is left out', () => {
 
 test('each part names its steps', () => {
   const parts = factsOf([
-    step(1, { paths: ['api/limit.go'], verify: 'cd api && CGO_ENABLED=0 go test ./...' }),
+    step(1, { paths: ['api/limit.go', 'api'], verify: 'cd api && CGO_ENABLED=0 go test ./...' }),
     step(2, { creates: ['deploy/a.yaml', './deploy/b.yaml'], risk: 'high' }),
     step(3, { risk: 'high', tool: 'bash_execute', args: '{"command": "kubectl apply -f deploy | tee \\"a; rm b\\""}', warnings: ['it has high risk, and no rollback is described.'] }),
     step(4, { status: 'skipped', risk: 'high', paths: ['gone/x'] }),
@@ -25,6 +25,6 @@ test('each part names its steps', () => {
 })
 
 test('long lists are counted, and arguments that are no object name the tool', () => {
-  assert.ok(texts(...[1, 2, 3, 4, 5, 6].map(n => step(n, { risk: 'high', title: 'Act' }))).includes('6 high risk (1, 2, 3, 4 +2)'))
+  assert.ok(texts(...[1, 2, 3, 4, 5, 6].map(n => step(n, { risk: 'high', title: 'Act' }))).includes('6 high risk (1, 2, 3 +3)'))
   assert.ok(texts(step(1, { tool: 'deploy', args: '[' }), step(2, { tool: 'deploy', args: 'null' })).includes('runs deploy'))
 })

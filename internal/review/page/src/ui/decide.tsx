@@ -29,11 +29,11 @@ export function DecisionBar() {
   return (
     <section class="decision" aria-label="Decision">
       <p class="what">
-        <b>{draft.changes ? 'A change waits for your decision' : 'A plan waits for your decision'}</b>
-        <span class="soft">
-          {draft.by} asks. Waiting since <time dateTime={draft.at} title={ago(draft.at, clock.value)}>{clockTime(draft.at)}</time>
-          {draft.expires && <span class="until">; ends at {clockTime(draft.expires)}: counts as rejected</span>}
-          {draft.changes && !draft.archives && '. The approved plan continues.'}
+        <b>{draft.changes ? 'A change to the plan is waiting for your decision' : 'A plan is waiting for your decision'}</b>
+        <span class="soft small">
+          {draft.by}, since <time dateTime={draft.at} title={ago(draft.at, clock.value)}>{clockTime(draft.at)}</time>
+          {draft.expires && <span class="until" title="Without a decision until then, it counts as rejected">; ends at {clockTime(draft.expires)}</span>}
+          {draft.changes && !draft.archives && <span class="until">. The approved plan continues.</span>}
         </span>
       </p>
       <div class="decision-bar">
@@ -165,7 +165,7 @@ function Buttons() {
 
 const words: Record<Exclude<Asked, ''>, { label: string; hint: string; button: string }> = {
   approve: { label: 'Comment for the agent', hint: 'The agent gets it with the approval.', button: 'Approve with this comment' },
-  return: { label: 'Changes you want', hint: 'The agent revises the plan and submits it again.', button: 'Request these changes' },
+  return: { label: 'Changes you want', hint: 'The agent revises the plan and submits it again.', button: 'Ask for these changes' },
   reject: { label: 'Reason', hint: 'The plan is dropped, and the agent sees your reason.', button: 'Reject the plan' },
 }
 
@@ -184,7 +184,7 @@ function WithWords({ how }: { how: Exclude<Asked, ''> }) {
         }} />
       <div class="buttons">
         <button class={how === 'reject' ? 'danger' : 'primary'} disabled={off}>{button}</button>
-        {how === 'return' && <button type="button" disabled={!!busy.value || !!swapped.value} title="The agent drops this plan and writes another" onClick={() => decide('regenerate')}>Request a new plan</button>}
+        {how === 'return' && <button type="button" disabled={!!busy.value || !!swapped.value} title="The agent drops this plan and writes another" onClick={() => decide('regenerate')}>Ask for a new plan</button>}
         <button type="button" onClick={() => ask('')}>Cancel</button>
         <span id="decision-hint" class="soft small">{lacks ? 'Describe the changes here or in a comment on a step.' : hint}</span>
       </div>

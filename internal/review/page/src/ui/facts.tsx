@@ -8,7 +8,7 @@ import { count } from './format'
 
 export interface Part { text: string; steps: number[]; tone?: 'risk' | 'asks' }
 
-const most = 4 // names in a part
+const most = 3 // names in a part
 const withVerbs = new Set(['cargo', 'docker', 'git', 'go', 'helm', 'kubectl', 'make', 'npm', 'npx', 'pnpm', 'terraform', 'uv', 'yarn'])
 const silent = new Set(['cd', 'echo', 'export', 'set', 'true'])
 
@@ -38,7 +38,10 @@ function shortened(all: readonly (string | number)[]): string {
   return all.slice(0, most).join(', ') + (all.length > most ? ` +${all.length - most}` : '')
 }
 
-const names = (all: readonly string[]) => shortened([...new Set(all)])
+function names(all: readonly string[]): string {
+  const each = new Set(all)
+  return shortened([...each].filter(name => !each.has(name + '/')))
+}
 
 // placesOf returns the top folders of a step's files, and its files outside folders.
 function placesOf(s: Step): string[] {

@@ -55,12 +55,6 @@ function PlanHead({ plan: p }: { plan: Plan }) {
   const { done, of, unverified = 0 } = p.progress, summary = beyond(p.summary, p.objective)
   return (
     <header class="plan-head">
-      {v?.draft && v.plan && !former.value && (
-        <div class="which" role="group" aria-label="Which plan">
-          <button aria-pressed={!current.value} onClick={() => { current.value = false }}>Proposed plan</button>
-          <button aria-pressed={current.value} onClick={() => { current.value = true }}>Current plan</button>
-        </div>
-      )}
       <h2 class="objective"><Prose of={p.objective} /></h2>
       <FactsLine steps={p.steps} />
       {done > 0 && (
@@ -69,8 +63,7 @@ function PlanHead({ plan: p }: { plan: Plan }) {
           <progress max={of} value={done - unverified} aria-label={`${done} of ${of} steps are done`} />
         </div>
       )}
-      {summary && <p class="summary text"><Prose of={summary} /></p>}
-      {p.changes && <p class="text"><span class="soft">Changes: </span><Prose of={p.changes} /></p>}
+      {summary && <details class="summary" open={printing.value || allOpen.value}><summary class="text"><Prose of={summary} /></summary></details>}
       {showsDraft.value && v?.draft?.host_text && (
         <details class="host-text" open>
           <summary>The whole plan from {v.draft.host}, which an approval covers</summary>
@@ -88,7 +81,7 @@ export function About() {
   return (
     <section class="besides" aria-label="About the plan">
       {!former.value && <Agents />}
-      <Facts more={p.other?.map(o => ({ label: o.label, texts: [o.text] })) ?? []} />
+      <Facts first={p.changes ? [{ label: 'Changes', texts: [p.changes] }] : []} more={p.other?.map(o => ({ label: o.label, texts: [o.text] })) ?? []} />
       <Origin plan={p} />
     </section>
   )
@@ -108,19 +101,24 @@ function Origin({ plan: p }: { plan: Plan }) {
 
 // StepsHead unfolds and folds all steps at once, so that an approver can read the whole plan in one go.
 function StepsHead({ plan: p }: { plan: Plan }) {
-  if (!p.steps.length) return <p class="empty">No steps yet.</p>
+  const v = view.value, two = v?.draft && v.plan && !former.value
   return (
     <div class="steps-head">
-      <h3>Steps</h3>
-      <button class="quiet small" aria-pressed={allOpen.value} title="o" onClick={() => { allOpen.value = !allOpen.value }}>{allOpen.value ? 'Fold all' : 'Open all'}</button>
+      {two ? (
+        <div class="which" role="group" aria-label="Which plan">
+          <button aria-pressed={!current.value} onClick={() => { current.value = false }}>Proposed plan</button>
+          <button aria-pressed={current.value} onClick={() => { current.value = true }}>Current plan</button>
+        </div>
+      ) : <h3>{p.steps.length ? 'Steps' : 'No steps yet'}</h3>}
+      <button class="quiet small" disabled={!p.steps.length} aria-pressed={allOpen.value} title="o" onClick={() => { allOpen.value = !allOpen.value }}>{allOpen.value ? 'Fold all' : 'Open all'}</button>
     </div>
   )
 }
 
 // Facts shows the situation in its order. The background is folded, with more facts of the plan.
-function Facts({ more }: { more: PageFact[] }) {
+function Facts({ first: before = [], more }: { first?: PageFact[]; more: PageFact[] }) {
   const all = (former.value ? formerPlan.value : showsDraft.value ? view.value?.draft : view.value)?.situation ?? []
-  const rest = [...all.filter(f => f.folded), ...more], first = all.filter(f => !f.folded)
+  const rest = [...all.filter(f => f.folded), ...more], first = [...before, ...all.filter(f => !f.folded)]
   return (
     <>
       {first.length > 0 && <dl class="facts about" aria-label="Situation">{first.map(f => <Fact key={f.label} {...f} />)}</dl>}
