@@ -8,7 +8,6 @@ import { acknowledge, act, asked, type Asked, busy, clock, current, mayDecide, p
 import { PendingButtons } from './comments'
 import { Prose } from './prose'
 import { ago, count, sentence } from './format'
-import { Links } from './step'
 import type { Draft } from '../types'
 import { differing } from '../difference'
 import { focus } from './focus'
@@ -43,7 +42,7 @@ export function DecisionBar() {
       </div>
       {mayDecide.value && swapped.value && <ChangedNotice was={swapped.value} now={draft} />}
       {draft.outdated && <p class="aside-line">{sentence(draft.outdated)}</p>}
-      <Warned draft={draft} />
+      {draft.warnings?.map((text, i) => <p key={i} class="aside-line waits"><Prose of={text} /></p>)}
       {draft.archives && <p class="aside-line">Approving it archives the active plan “{draft.archives}”.</p>}
       {draft.plan.other?.filter(o => o.label === 'Earlier decision').map(o => <p key={o.label} class="aside-line">This is a former plan. It was <Prose of={o.text} /></p>)}
       {!!(draft.undone?.length || draft.unanswered?.length) && (
@@ -53,17 +52,6 @@ export function DecisionBar() {
         </div>
       )}
     </section>
-  )
-}
-
-// Warned shows the warnings of the checks at submission, and the steps they concern.
-export function Warned({ draft }: { draft: Draft }) {
-  const steps = draft.plan.steps.filter(s => s.warnings?.length).map(s => s.number), most = 12
-  return (
-    <>
-      {draft.warnings?.map((text, i) => <p key={i} class="aside-line waits"><Prose of={text} /></p>)}
-      {steps.length > 0 && <p class="aside-line">The checks warn about {steps.length > 1 ? 'steps' : 'step'} <Links to={steps.slice(0, most)} />{steps.length > most && ` and ${steps.length - most} more`}.</p>}
-    </>
   )
 }
 
