@@ -9,7 +9,7 @@ import { count } from './format'
 export interface Part { text: string; steps: number[]; tone?: 'risk' | 'asks' }
 
 const most = 3 // names in a part
-const withVerbs = new Set(['cargo', 'docker', 'git', 'go', 'helm', 'kubectl', 'make', 'npm', 'npx', 'pnpm', 'terraform', 'uv', 'yarn'])
+const withVerbs = new Set(['cargo', 'docker', 'git', 'go', 'helm', 'kubectl', 'npm', 'npx', 'pnpm', 'terraform', 'uv', 'yarn'])
 const silent = new Set(['cd', 'echo', 'export', 'set', 'true'])
 
 // factsOf leaves out the parts about which the plan says nothing.
