@@ -43,7 +43,7 @@ function decision(page) {
 
 // undone: the agent submits its own text again after a person's edits. One edit is restored, the other let go.
 async function undone(agent, page, review) {
-  await decision(page).getByText(/asks\. Waiting since \d\d:\d\d/).waitFor();
+  await decision(page).getByText(/, since \d\d:\d\d/).waitFor();
   await retitle(page, 7, 'Tell users on the blog');
   await review.unlock(page);
   await page.getByRole('button', { name: /^Step 7, .*on the blog/ }).waitFor();
