@@ -74,7 +74,7 @@ function PlanHead({ plan: p }: { plan: Plan }) {
   )
 }
 
-// About is what one reads besides the steps: the situation, the agents, and who wrote which version. It has a column of its own if there is room.
+// About holds the situation, the agents, and who wrote which version. It has a column of its own if there is room.
 export function About() {
   const p = shown.value
   if (!p) return null
