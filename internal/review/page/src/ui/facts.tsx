@@ -1,4 +1,4 @@
-// The head's line of facts: what a plan touches, creates and runs, computed from its steps, to be understood in ten seconds.
+// The head's line of facts, computed from the steps: the plan's risks, folders, new files and programs, to be understood in ten seconds.
 
 import { batch } from '@preact/signals'
 import { editing, selected } from '../store'
