@@ -83,9 +83,9 @@ try {
   await app.getByText('Escape <img src=x onerror=alert(1)> as text.').first().waitFor();
   await app.getByRole('textbox', { name: 'Comment on step 2' }).fill('Which one wins?');
   await app.getByRole('button', { name: 'Add comment' }).click();
-  await app.getByRole('button', { name: 'Request changes…' }).click();
+  await app.getByRole('button', { name: 'Ask for changes…' }).click();
   await app.getByLabel('Changes you want').fill('Say what becomes of the old table.');
-  await app.getByRole('button', { name: 'Request these changes' }).click();
+  await app.getByRole('button', { name: 'Ask for these changes' }).click();
   await app.getByText('Changes requested').first().waitFor();
   const heard = await rendering.says('planloop_status');
   assert(heard.includes('old table') && heard.includes('Which one wins?'), heard);

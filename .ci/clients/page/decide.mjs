@@ -43,7 +43,7 @@ function decision(page) {
 
 // undone: the agent submits its own text again after a person's edits. One edit is restored, the other let go.
 async function undone(agent, page, review) {
-  await decision(page).getByText(/asks\. Waiting since \d\d:\d\d/).waitFor();
+  await decision(page).getByText(/, since \d\d:\d\d/).waitFor();
   await retitle(page, 7, 'Tell users on the blog');
   await review.unlock(page);
   await page.getByRole('button', { name: /^Step 7, .*on the blog/ }).waitFor();
@@ -98,6 +98,7 @@ async function proposed(agent, page) {
   await agent.call('planning_mark_step', { step_id: 'S001', status: 'done', note: 'Three places.' });
   await page.getByRole('button', { name: 'Current plan', exact: true }).click();
   await page.getByRole('button', { name: /^Step 1, done/ }).waitFor();
+  await page.locator('.menu > summary').click();
   await decision(page).getByRole('button', { name: 'Let it go' }).click();
   await decision(page).waitFor({ state: 'detached' });
   await page.getByRole('button', { name: /^Step 7, / }).waitFor();
@@ -114,6 +115,7 @@ async function restored() {
     await agent.call('planning_submit_plan', passkeys);
     const ann = await browser.person({ viewport: { width: 1400, height: 900 } });
     const page = await ann.open(await review.link());
+    await page.locator('.menu > summary').click();
     await page.getByRole('button', { name: 'Reject…' }).click();
     await page.getByLabel('Reason').fill('Not this year.');
     await page.getByRole('button', { name: 'Reject the plan' }).click();

@@ -94,10 +94,10 @@ async function toTheAgent(empty) {
       await agent.call('planloop_status');
       const heard = agent.call('planloop_status', { wait: 60 }).then(() => Date.now());
       heard.catch(() => {}); // errors before the report
-      await page.getByRole('button', { name: 'Request changes…' }).click();
+      await page.getByRole('button', { name: 'Ask for changes…' }).click();
       await page.getByLabel('Changes you want').fill(`Once more, ${n}.`);
       const pressed = await page.evaluate(() => {
-        const button = [...document.querySelectorAll('button')].find((b) => b.textContent === 'Request these changes');
+        const button = [...document.querySelectorAll('button')].find((b) => b.textContent === 'Ask for these changes');
         button.click();
         return performance.timeOrigin + performance.now();
       });

@@ -47,9 +47,9 @@ async function story() {
   await wide.mouse.move(0, 0);
   await picture(wide, 'review-plan');
 
-  await wide.getByRole('button', { name: 'Request changes' }).click();
+  await wide.getByRole('button', { name: 'Ask for changes' }).click();
   await wide.getByLabel('Changes you want').fill('Measure first how many users have one.');
-  await wide.getByRole('button', { name: 'Request these changes' }).click();
+  await wide.getByRole('button', { name: 'Ask for these changes' }).click();
   await review.unlock(wide);
   await wide.getByText('Changes requested').waitFor();
   await claude.call('planloop_status');

@@ -118,16 +118,17 @@ async function followed(agent, page) {
 }
 
 async function returned(agent, page, review) {
-  const heard = waiting(agent), warned = await page.getByText(/^The checks warn about/).textContent();
-  await page.getByRole('button', { name: 'Request changes' }).click();
+  const heard = waiting(agent), warned = page.getByRole('button', { name: /^\d+ warnings? \(/ });
+  await warned.waitFor();
+  await page.getByRole('button', { name: 'Ask for changes' }).click();
   await page.getByLabel('Changes you want').fill('Smaller, please.');
-  await page.getByRole('button', { name: 'Request these changes' }).click();
+  await page.getByRole('button', { name: 'Ask for these changes' }).click();
   await review.unlock(page); // again, because the page was reloaded
   const told = JSON.stringify(await heard);
   for (const words of ['Smaller, please.', 'Which lock does the migration take?', 'Keep the form until nearly everybody has a passkey.'])
     assert.ok(told.includes(words), `the agent hears ${words}: ${told}`);
   await page.getByText('Changes requested').waitFor();
-  await page.getByRole('region', { name: 'Planning mode' }).getByText(warned).waitFor(); // and they still apply to the returned plan
+  await warned.waitFor(); // the warnings still apply to the returned plan
   await agent.call('planning_submit_plan', revised());
   await page.getByRole('region', { name: 'Decision' }).getByText('A plan is waiting for your decision').waitFor();
   await page.getByRole('button', { name: 'Changes', exact: true }).click();

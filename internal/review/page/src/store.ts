@@ -32,6 +32,7 @@ export const told = signal('') // the text of the live region
 export const busy = signal('') // the running act
 export const narrow = signal(false) // there is no room next to the list
 export const phone = signal(false) // nor for one line per step
+export const roomy = signal(false) // for a column with the plan's situation
 export const printing = signal(false)
 const time = signal(Date.now())
 export const clock = computed(() => printing.value ? NaN : time.value) // by the server's clock, every few seconds; nothing on paper
@@ -58,7 +59,7 @@ export const mayDecide = computed(() => !!view.value?.can.decide && !former.valu
 
 // Observes the properties of the window.
 export function watchWindow(w: Window): void {
-  for (const [is, query] of [[narrow, '(max-width: 1099px)'], [phone, '(max-width: 819px)']] as const) {
+  for (const [is, query] of [[narrow, '(max-width: 1099px)'], [phone, '(max-width: 819px)'], [roomy, '(min-width: 1280px)']] as const) {
     const match = w.matchMedia(query)
     is.value = match.matches
     match.addEventListener('change', () => { is.value = match.matches })

@@ -1,14 +1,13 @@
-// The decision bar: the requester, the request, its time limit, and the four ways to decide. It comes first and stays in view.
+// The decision bar: the requester, the request, its time limit, and the ways to decide. It stays in view: on top, on a phone at the bottom.
 
 import { signal } from '@preact/signals'
-import { useLayoutEffect } from 'preact/hooks'
+import { useLayoutEffect, useRef } from 'preact/hooks'
 import { bind } from '../keys'
 import { dropComments, pending, typed } from '../unsent'
-import { acknowledge, act, asked, type Asked, busy, clock, current, mayDecide, pane, seen, selected, settling, source, swapped, view } from '../store'
+import { acknowledge, act, asked, type Asked, busy, clock, current, mayDecide, pane, seen, selected, settling, swapped, view } from '../store'
 import { PendingButtons } from './comments'
 import { Prose } from './prose'
 import { ago, count, sentence } from './format'
-import { Links } from './step'
 import type { Draft } from '../types'
 import { differing } from '../difference'
 import { focus } from './focus'
@@ -22,27 +21,29 @@ export function DecisionBar() {
   const v = view.value, draft = v?.draft
   useLayoutEffect(() => bind(
     { keys: ['a'], what: 'Go to Approve; Enter presses it', group: 'Deciding', when: approving, run: () => { document.getElementById('approve')?.focus() } },
-    { keys: ['f'], what: 'Request changes', group: 'Deciding', when: deciding, run: () => { ask('return') } },
+    { keys: ['f'], what: 'Ask for changes', group: 'Deciding', when: deciding, run: () => { ask('return') } },
+    { keys: ['e'], what: 'Go to the field for changes, if no step is chosen', group: 'Deciding', when: () => deciding() && !selected.value, run: () => { asked.value = ''; ask('return') } },
     { keys: ['r'], what: 'Reject the plan', group: 'Deciding', when: deciding, run: () => { ask('reject') } },
   ), [])
   if (!v || !draft?.decidable) return null
   return (
     <section class="decision" aria-label="Decision">
-      <div class="decision-line">
-        <p class="what">
-          <b>{draft.changes ? 'A change to the plan is waiting for your decision' : 'A plan is waiting for your decision'}</b>
-          <span class="soft">
-            {draft.by} asks. Waiting since <time dateTime={draft.at} title={ago(draft.at, clock.value)}>{clockTime(draft.at)}</time>
-            {draft.expires && <span class="until">; ends at {clockTime(draft.expires)}: counts as rejected</span>}
-            {draft.changes && !draft.archives && '. The approved plan continues.'}
-          </span>
-        </p>
+      <p class="what">
+        <b>{draft.changes ? 'A change to the plan is waiting for your decision' : 'A plan is waiting for your decision'}</b>
+        <span class="soft small">
+          {draft.by}, since <time dateTime={draft.at} title={ago(draft.at, clock.value)}>{clockTime(draft.at)}</time>
+          {draft.expires && <span class="until" title="Without a decision until then, it counts as rejected">; ends at {clockTime(draft.expires)}</span>}
+          {draft.changes && !draft.archives && <span class="until">. The approved plan continues.</span>}
+        </span>
+      </p>
+      <div class="decision-bar">
         {mayDecide.value ? <Buttons /> : <p class="cannot"><Prose of={sentence(v.can.why ?? 'you cannot decide here')} /></p>}
+        {mayDecide.value && asked.value && <WithWords how={asked.value} />}
+        {mayDecide.value && <PendingComments />}
       </div>
-      {mayDecide.value && <Lock />}
       {mayDecide.value && swapped.value && <ChangedNotice was={swapped.value} now={draft} />}
       {draft.outdated && <p class="aside-line">{sentence(draft.outdated)}</p>}
-      <Warned draft={draft} />
+      {draft.warnings?.map((text, i) => <p key={i} class="aside-line waits"><Prose of={text} /></p>)}
       {draft.archives && <p class="aside-line">Approving it archives the active plan “{draft.archives}”.</p>}
       {draft.plan.other?.filter(o => o.label === 'Earlier decision').map(o => <p key={o.label} class="aside-line">This is a former plan. It was <Prose of={o.text} /></p>)}
       {!!(draft.undone?.length && pane.value !== 'difference' || draft.unanswered?.length) && (
@@ -51,20 +52,7 @@ export function DecisionBar() {
           <Unanswered draft={draft} />
         </div>
       )}
-      {mayDecide.value && asked.value && <WithWords how={asked.value} />}
-      {mayDecide.value && <PendingComments />}
     </section>
-  )
-}
-
-// Warned shows the warnings of the checks at submission, and the steps they concern.
-export function Warned({ draft }: { draft: Draft }) {
-  const steps = draft.plan.steps.filter(s => s.warnings?.length).map(s => s.number), most = 12
-  return (
-    <>
-      {draft.warnings?.map((text, i) => <p key={i} class="aside-line waits"><Prose of={text} /></p>)}
-      {steps.length > 0 && <p class="aside-line">The checks warn about {steps.length > 1 ? 'steps' : 'step'} <Links to={steps.slice(0, most)} />{steps.length > most && ` and ${steps.length - most} more`}.</p>}
-    </>
   )
 }
 
@@ -96,13 +84,6 @@ function ask(how: Asked): void {
   if (asked.value) focus('decision-words')
 }
 
-// Lock says whether the terminal's code is still needed, and why; and once it was typed, how long it is valid.
-function Lock() {
-  const open = !busy.value && source.value?.unlocked()
-  if (!open && !view.value?.can.code) return null
-  return <p class="aside-line soft small">{open ? 'Code accepted. This browser can approve in every workspace until it is idle for 8 hours (1 hour under approval: person).' : 'Your first decision needs the code from your terminal: an agent’s shell could also press these buttons.'}</p>
-}
-
 // ChangedNotice warns before the buttons if the plan changed after it was seen: they wait until the new one was seen.
 function ChangedNotice({ was, now }: { was: Draft; now: Draft }) {
   const { at } = now.request === was.request && now.edited ? now.edited : now, n = differing(was.plan, now.plan)
@@ -116,32 +97,41 @@ function ChangedNotice({ was, now }: { was: Draft; now: Draft }) {
   )
 }
 
+// Buttons are the two usual decisions, and a menu of the rest.
 function Buttons() {
-  const off = !!busy.value || !!swapped.value
-  const worded = (how: Exclude<Asked, ''>, long: string, short: string) => (
-    <button disabled={off} aria-label={long} aria-expanded={asked.value === how} onClick={() => ask(how)}><span class="long">{long}</span><span class="short">{short}</span></button>
-  )
+  const menu = useRef<HTMLDetailsElement>(null)
+  const off = !!busy.value || !!swapped.value, outdated = view.value?.draft?.outdated
+  const close = (back: boolean) => {
+    if (!menu.current?.open) return
+    menu.current.open = false
+    if (back) menu.current.querySelector('summary')?.focus()
+  }
+  const other = (how: Exclude<Asked, ''>, name: string) => <button disabled={off} onClick={() => { close(false); ask(how) }}>{name}</button>
   return (
     <div class="buttons">
-      {!view.value?.draft?.outdated && <>
-        <button id="approve" class="primary" disabled={off} onClick={() => decide('approve')}>Approve</button>
-        {worded('approve', 'Approve with comment…', 'With comment…')}
-        {view.value?.draft?.host_edits && (
-          <label class="small" title={`Otherwise ${view.value.draft.host} asks you before each edit of a file`}>
-            <input type="checkbox" checked={acceptsEdits.value} onChange={e => { acceptsEdits.value = e.currentTarget.checked }} /> Accept edits
-          </label>
-        )}
-      </>}
-      {worded('return', 'Request changes…', 'Request changes…')}
-      {worded('reject', 'Reject…', 'Reject…')}
-      <button class="quiet" disabled={off} title="Drop it without a reason; it stays among the former plans" onClick={() => decide('reject')}>Let it go</button>
+      {view.value?.draft?.host_edits && !outdated && (
+        <label class="small" title={`Otherwise ${view.value.draft.host} asks you before each edit of a file`}>
+          <input type="checkbox" checked={acceptsEdits.value} onChange={e => { acceptsEdits.value = e.currentTarget.checked }} /> Accept edits
+        </label>
+      )}
+      {!outdated && <button id="approve" class="primary" disabled={off} onClick={() => decide('approve')}>Approve</button>}
+      <button disabled={off} aria-expanded={asked.value === 'return'} onClick={() => ask('return')}>Ask for changes…</button>
+      <details ref={menu} class="menu" onFocusOut={e => { if (e.relatedTarget instanceof Node && !e.currentTarget.contains(e.relatedTarget)) close(false) }}
+        onKeyDown={e => { if (e.key === 'Escape') { e.stopPropagation(); close(true) } }}>
+        <summary aria-label="More decisions" title="More decisions">⋯</summary>
+        <div role="group" aria-label="More decisions">
+          {!outdated && other('approve', 'Approve with comment…')}
+          {other('reject', 'Reject…')}
+          <button disabled={off} title="Drop it without a reason; it stays among the former plans" onClick={() => decide('reject')}>Let it go</button>
+        </div>
+      </details>
     </div>
   )
 }
 
 const words: Record<Exclude<Asked, ''>, { label: string; hint: string; button: string }> = {
   approve: { label: 'Comment for the agent', hint: 'The agent gets it with the approval.', button: 'Approve with this comment' },
-  return: { label: 'Changes you want', hint: 'The agent revises the plan and submits it again.', button: 'Request these changes' },
+  return: { label: 'Changes you want', hint: 'The agent revises the plan and submits it again.', button: 'Ask for these changes' },
   reject: { label: 'Reason', hint: 'The plan is dropped, and the agent sees your reason.', button: 'Reject the plan' },
 }
 
@@ -160,7 +150,7 @@ function WithWords({ how }: { how: Exclude<Asked, ''> }) {
         }} />
       <div class="buttons">
         <button class={how === 'reject' ? 'danger' : 'primary'} disabled={off}>{button}</button>
-        {how === 'return' && <button type="button" disabled={!!busy.value || !!swapped.value} title="The agent drops this plan and writes another" onClick={() => decide('regenerate')}>Request a new plan</button>}
+        {how === 'return' && <button type="button" disabled={!!busy.value || !!swapped.value} title="The agent drops this plan and writes another" onClick={() => decide('regenerate')}>Ask for a new plan</button>}
         <button type="button" onClick={() => ask('')}>Cancel</button>
         <span id="decision-hint" class="soft small">{lacks ? 'Describe the changes here or in a comment on a step.' : hint}</span>
       </div>

@@ -56,6 +56,7 @@ function UnlockDialog({ done }: { done: (ok: boolean) => void }) {
         <p id="unlock-why">
           Type the six digits shown in the terminal where you started planloop. If it runs in the background, see them with <code>planloop
           review --code</code> in a terminal. Programs that read this browser cannot see them, so the code proves that you are deciding.
+          This browser then decides without one in every workspace, until it is idle for 8 hours (1 hour under approval: person).
         </p>
         <input class="code" inputMode="numeric" autoComplete="one-time-code" maxLength={6} aria-label="Six-digit code" aria-describedby="unlock-why unlock-wrong"
           aria-invalid={wrong.value ? true : undefined} autofocus value={code.value} onInput={e => { code.value = e.currentTarget.value.replace(/\D/g, '') }} />

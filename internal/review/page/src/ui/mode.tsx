@@ -3,7 +3,7 @@
 import { useSignal } from '@preact/signals'
 import { typed } from '../unsent'
 import { act, busy, mayDecide, view } from '../store'
-import { Warned } from './decide'
+import { Prose } from './prose'
 
 // Gathering says that an agent is working on a plan, or on a change of the approved one, and lets a person cancel it.
 export function Gathering() {
@@ -24,7 +24,7 @@ export function Gathering() {
           </div>
         ) : <button onClick={() => { sure.value = true }}>{gathers ? 'End planning mode…' : 'Drop the change…'}</button>)}
       </div>
-      {v.draft && <Warned draft={v.draft} />}
+      {v.draft?.warnings?.map((text, i) => <p key={i} class="aside-line waits"><Prose of={text} /></p>)}
     </section>
   )
 }

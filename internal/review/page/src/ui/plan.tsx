@@ -3,7 +3,7 @@
 import { useSignal } from '@preact/signals'
 import { useLayoutEffect } from 'preact/hooks'
 import { bind } from '../keys'
-import { allOpen, clock, current, editing, former, formerPlan, mayDecide, pane, printing, selected, shown, showsDraft, skipping, view } from '../store'
+import { allOpen, clock, current, editing, former, formerPlan, mayDecide, pane, printing, roomy, selected, shown, showsDraft, skipping, view } from '../store'
 import type { PageFact, Plan } from '../types'
 import { Agents } from './agents'
 import { NewComment, CommentList } from './comments'
@@ -11,9 +11,10 @@ import { edit, EditStep } from './edit'
 import { AskForPlan } from './mode'
 import { Past } from './former'
 import { Prose } from './prose'
+import { FactsLine } from './facts'
 import { focus } from './focus'
 import { comment, Rows, skip } from './rows'
-import { ago, beyond, count, hostName, moment } from './format'
+import { ago, beyond, moment } from './format'
 import { close, mayChange } from './step'
 
 export function PlanView() {
@@ -26,6 +27,7 @@ export function PlanView() {
       <StepsHead plan={p} />
       <Rows />
       <AddStep plan={p} />
+      {!roomy.value && <About />}
       <section class="talk whole" aria-label="Comments on the whole plan">
         <CommentList step={0} />
         <NewComment step={0} title={p.objective} />
@@ -50,58 +52,73 @@ function NoPlan() {
 
 function PlanHead({ plan: p }: { plan: Plan }) {
   const v = view.value
-  const { done, of, unverified = 0, checked } = p.progress, summary = beyond(p.summary, p.objective)
+  const { done, of, unverified = 0 } = p.progress, summary = beyond(p.summary, p.objective)
   return (
     <header class="plan-head">
-      {v?.draft && v.plan && !former.value && (
-        <div class="which" role="group" aria-label="Which plan">
-          <button aria-pressed={!current.value} onClick={() => { current.value = false }}>Proposed plan</button>
-          <button aria-pressed={current.value} onClick={() => { current.value = true }}>Current plan</button>
-        </div>
-      )}
       <h2 class="objective"><Prose of={p.objective} /></h2>
-      <p class="facts-line">
-        <span>{formerPlan.value ? `version ${p.version}, ${formerPlan.value.became}` : p.version > 1 ? `${p.status}, version ${p.version}` : p.status}</span>
-        <span>{count(of, 'step')}</span>
-        {done > 0 && <span title={checked}>{done} done{unverified > 0 && `, ${unverified} not verified`}</span>}
-        <span>by {hostName(p.created_by)}, <time dateTime={p.created_at} title={moment(p.created_at)}>{ago(p.created_at, clock.value)}</time></span>
-        <span class="mono" title={`An approval applies to exactly this content: ${p.digest}`}>{p.short}</span>
-      </p>
+      <FactsLine steps={p.steps} />
       {done > 0 && (
         <div class="bar">
           {unverified > 0 && <progress class="unverified" max={of} value={done} aria-hidden="true" />}
           <progress max={of} value={done - unverified} aria-label={`${done} of ${of} steps are done`} />
         </div>
       )}
-      {summary && <p class="summary text"><Prose of={summary} /></p>}
-      {p.changes && <p class="text"><span class="soft">Changes: </span><Prose of={p.changes} /></p>}
+      {summary && <details class="summary" open={printing.value || allOpen.value}><summary class="text"><Prose of={summary} /></summary></details>}
       {showsDraft.value && v?.draft?.host_text && (
         <details class="host-text" open>
           <summary>The whole plan from {v.draft.host}, which an approval covers</summary>
           <div class="text"><Prose of={v.draft.host_text} /></div>
         </details>
       )}
-      {!former.value && <Agents />}
-      <Facts more={p.other?.map(o => ({ label: o.label, texts: [o.text] })) ?? []} />
     </header>
+  )
+}
+
+// About holds the situation, the agents, and who wrote which version. It has a column of its own if there is room.
+export function About() {
+  const p = shown.value
+  if (!p) return null
+  return (
+    <section class="besides" aria-label="About the plan">
+      {!former.value && <Agents />}
+      <Facts first={p.changes ? [{ label: 'Changes', texts: [p.changes] }] : []} more={p.other?.map(o => ({ label: o.label, texts: [o.text] })) ?? []} />
+      <Origin plan={p} />
+    </section>
+  )
+}
+
+function Origin({ plan: p }: { plan: Plan }) {
+  const { done, unverified = 0, checked } = p.progress
+  return (
+    <p class="facts-line">
+      <span>{formerPlan.value ? `version ${p.version}, ${formerPlan.value.became}` : p.version > 1 ? `${p.status}, version ${p.version}` : p.status}</span>
+        {done > 0 && <span title={checked}>{done} done{unverified > 0 && `, ${unverified} not verified`}</span>}
+      <span>by {p.created_by}, <time dateTime={p.created_at} title={moment(p.created_at)}>{ago(p.created_at, clock.value)}</time></span>
+      <span class="mono" title={`An approval applies to exactly this content: ${p.digest}`}>{p.short}</span>
+    </p>
   )
 }
 
 // StepsHead unfolds and folds all steps at once, so that an approver can read the whole plan in one go.
 function StepsHead({ plan: p }: { plan: Plan }) {
-  if (!p.steps.length) return <p class="empty">No steps yet.</p>
+  const v = view.value, two = v?.draft && v.plan && !former.value
   return (
     <div class="steps-head">
-      <h3>Steps</h3>
-      <button class="quiet small" aria-pressed={allOpen.value} title="o" onClick={() => { allOpen.value = !allOpen.value }}>{allOpen.value ? 'Fold all' : 'Open all'}</button>
+      {two ? (
+        <div class="which" role="group" aria-label="Which plan">
+          <button aria-pressed={!current.value} onClick={() => { current.value = false }}>Proposed plan</button>
+          <button aria-pressed={current.value} onClick={() => { current.value = true }}>Current plan</button>
+        </div>
+      ) : <h3>{p.steps.length ? 'Steps' : 'No steps yet'}</h3>}
+      <button class="quiet small" disabled={!p.steps.length} aria-pressed={allOpen.value} title="o" onClick={() => { allOpen.value = !allOpen.value }}>{allOpen.value ? 'Fold all' : 'Open all'}</button>
     </div>
   )
 }
 
 // Facts shows the situation in its order. The background is folded, with more facts of the plan.
-function Facts({ more }: { more: PageFact[] }) {
+function Facts({ first: before = [], more }: { first?: PageFact[]; more: PageFact[] }) {
   const all = (former.value ? formerPlan.value : showsDraft.value ? view.value?.draft : view.value)?.situation ?? []
-  const rest = [...all.filter(f => f.folded), ...more], first = all.filter(f => !f.folded)
+  const rest = [...all.filter(f => f.folded), ...more], first = [...before, ...all.filter(f => !f.folded)]
   return (
     <>
       {first.length > 0 && <dl class="facts about" aria-label="Situation">{first.map(f => <Fact key={f.label} {...f} />)}</dl>}

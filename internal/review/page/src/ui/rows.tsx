@@ -3,7 +3,7 @@
 import { batch, useComputed, useSignal } from '@preact/signals'
 import type { JSX } from 'preact'
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
-import { allOpen, editing, mayDecide, narrow, phone, printing, selected, shown, showsDraft, skipping, view } from '../store'
+import { allOpen, editing, mayDecide, phone, printing, selected, shown, showsDraft, skipping, view } from '../store'
 import { altered } from '../difference'
 import { listed, wordOf } from '../status'
 import type { Step } from '../types'
@@ -68,7 +68,7 @@ function Windowed({ all }: { all: Step[] }) {
   const list = useRef<HTMLOListElement>(null), panel = useRef(0)
   const [[from, to], see] = useState<[number, number]>([0, 40])
   const [, drawn] = useState(0)
-  const open = narrow.value ? selected.value : 0
+  const open = selected.value
   const tops: number[] = [0]
   for (const s of all) tops.push(tops.at(-1)! + height(s) + (s.number === open ? panel.current : 0))
   const known = useRef(tops)
@@ -141,13 +141,13 @@ function Finished({ steps, row }: { steps: Step[]; row: (s: Step) => JSX.Element
 
 function Row({ step: s, of, at, top, onPanel }: { step: Step; of: number; at: number; top?: number; onPanel?: (px: number) => void }) {
   const chosen = useComputed(() => selected.value === s.number), first = useComputed(() => !selected.value && shown.value?.steps[0]?.number === s.number)
-  const lines = useComputed(() => linesOf(s.number)), inline = useComputed(() => narrow.value && chosen.value)
-  const whole = useComputed(() => printing.value || (allOpen.value && !(narrow.value && chosen.value))) // otherwise its panel shows it
+  const lines = useComputed(() => linesOf(s.number)), inline = chosen
+  const whole = useComputed(() => printing.value || (allOpen.value && !chosen.value)) // otherwise its panel shows it
   const changed = useComputed(() => showsDraft.value ? shown.value?.difference?.steps.find(d => d.id === s.id && d.change !== 'removed' && altered(d))?.change : undefined)
   const after = s.status !== 'pending' ? undefined : showsDraft.value ? s.depends_on : s.waiting_on
   const more = lines.value.length - mostLines, tools = toolsOf(s)
   return (
-    <li class={`row${chosen.value ? ' chosen' : ''} is-${s.status}`} data-step={s.number} aria-setsize={of} aria-posinset={at || undefined}
+    <li class={`row${chosen.value ? ' chosen' : ''} is-${s.status} edge-${s.risk ?? 'none'}`} data-step={s.number} aria-setsize={of} aria-posinset={at || undefined}
       style={top === undefined ? undefined : { transform: `translateY(${top}px)` }}>
       <div class="line">
         <span class="number" aria-hidden="true">{s.number}</span>
@@ -179,15 +179,16 @@ function Row({ step: s, of, at, top, onPanel }: { step: Step; of: number; at: nu
   )
 }
 
-// Inline is the step inside the list, if there is no room next to it.
+// Inline is the chosen step inside the list.
 function Inline({ step, onHeight }: { step: Step; onHeight: ((px: number) => void) | undefined }) {
   const at = useRef<HTMLDivElement>(null)
   useEffect(() => {
     if (!at.current) return undefined
     at.current.closest('li')?.scrollIntoView({ block: 'nearest' })
     if (!onHeight) return undefined
-    const seen = new ResizeObserver(() => onHeight(at.current?.offsetHeight ?? 0))
-    seen.observe(at.current)
+    const row = at.current.closest('li')!
+    const seen = new ResizeObserver(() => onHeight(row.offsetHeight - height(step))) // a chosen row shows its whole title
+    seen.observe(row)
     return () => seen.disconnect()
   }, [])
   return <div ref={at} class="inline"><StepPanel step={step} /></div>

@@ -5,7 +5,7 @@ import { useEffect, useLayoutEffect, useState } from 'preact/hooks'
 import { followSteps } from '../follow'
 import { bind } from '../keys'
 import { asFault } from '../source'
-import { connection, fault, former, heard, helping, inbox, names, narrow, pane, type Pane, phone, selected, shown, source, step, told, view } from '../store'
+import { connection, fault, former, heard, helping, inbox, names, narrow, pane, type Pane, phone, roomy, selected, shown, source, step, told, view } from '../store'
 import { Signals } from './agents'
 import { Decided, DecisionBar } from './decide'
 import { Unlock } from './dialog'
@@ -16,7 +16,7 @@ import { Help } from './help'
 import { Inbox } from './inbox'
 import { Log } from './log'
 import { Gathering } from './mode'
-import { PlanView } from './plan'
+import { About, PlanView } from './plan'
 import { Prose } from './prose'
 import { Questions } from './questions'
 import { Reordering } from './reorder'
@@ -39,9 +39,10 @@ export function Shell() {
   useEffect(() => followSteps(), [])
   useEffect(() => effect(() => { document.title = title() }), [])
   const v = view.value, there = panes.filter(p => p.there()), chosen = there.find(p => p.name === pane.value) ?? panes[0]!
-  const page = source.value?.kind !== 'app', beside = step.value && !narrow.value && chosen.name !== 'run' && chosen.name !== 'log' ? step.value : undefined
+  const page = source.value?.kind !== 'app', beside = step.value && !narrow.value && (chosen.name === 'graph' || chosen.name === 'difference') ? step.value : undefined
+  const column = !!v && page && roomy.value && chosen.name === 'plan' && !!shown.value
   return (
-    <div class={`frame${page ? '' : ' in-app'}${beside ? ' with-step' : ''}`}>
+    <div class={`frame${page ? '' : ' in-app'}${beside ? ' with-step' : column ? ' with-about' : ''}`}>
       <a class="skip-link" href="#main" onClick={e => { e.preventDefault(); document.getElementById('main')?.focus() }}>To the plan</a>
       {page && <Rail />}
       <main id="main" tabIndex={-1}>
@@ -63,10 +64,11 @@ export function Shell() {
           </div>
         )}
         {v && !v.can.decide && !v.draft?.decidable && !former.value && <p class="cannot"><Prose of={`View only${v.can.why ? `: ${sentence(v.can.why).replace(/^./, c => c.toLowerCase())}` : '.'}`} /></p>}
-        {v && <div class="content">{!former.value && <><Questions /><Signals /></>}{chosen.name !== 'plan' && <h2 class="pane-title"><Prose of={(chosen.name === 'run' ? v.plan : shown.value)?.objective ?? v.workspace.name} /></h2>}{chosen.draw()}</div>}
+        {v && <div class="content">{!former.value && !column && <><Questions /><Signals /></>}{chosen.name !== 'plan' && <h2 class="pane-title"><Prose of={(chosen.name === 'run' ? v.plan : shown.value)?.objective ?? v.workspace.name} /></h2>}{chosen.draw()}</div>}
         {!v && heard.value && connection.value === 'live' && inbox.value.workspaces.length === 0 && <Nothing />}
       </main>
       {beside && <aside class="beside" aria-label="Chosen step"><StepPanel key={beside.title} step={beside} /></aside>}
+      {column && <aside class="beside" aria-label="Besides the steps">{!former.value && <><Questions /><Signals /></>}<About /></aside>}
       <Help />
       <Reordering />
       <Unlock />
