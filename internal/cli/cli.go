@@ -169,6 +169,7 @@ func newRootCommand(a *app) *cobra.Command {
 		newPurgeCommand(a), newCommand("version", "", noArguments, a.printVersion))
 	root.AddCommand(completed(newCommand("configuration", "", nil, nil), withGates)) // a topic
 	a.addStandardCommands(root)
+	a.shortenHelp(root)
 	return root
 }
 
