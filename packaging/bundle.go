@@ -41,6 +41,10 @@ func bundle(ctx context.Context, root, version string, wanted []platform) (files
 		return nil, err
 	}
 	defer os.RemoveAll(dir)
+	others, err := licences(ctx, root)
+	if err != nil {
+		return nil, err
+	}
 	made := files{"npm/" + name + "/LICENSE": licence}
 	for path, text := range npmPackages(version) {
 		if folder, _, _ := strings.Cut(path, "/"); folder == name {
@@ -59,7 +63,8 @@ func bundle(ctx context.Context, root, version string, wanted []platform) (files
 		}
 		made["npm/"+p.npm()+"/package.json"] = npmPackages(version)[p.npm()+"/package.json"]
 		made["npm/"+p.npm()+"/LICENSE"], made["npm/"+p.npm()+"/bin/"+p.program()] = licence, program
-		packed, err := zipped(files{"manifest.json": []byte(jsonText(manifest(p, version))), "LICENSE": licence,
+		made["npm/"+p.npm()+"/"+licencesFile] = others
+		packed, err := zipped(files{"manifest.json": []byte(jsonText(manifest(p, version))), "LICENSE": licence, licencesFile: others,
 			"server/" + p.program(): program}, "server/"+p.program())
 		if err != nil {
 			return nil, err

@@ -3,7 +3,7 @@
 // program itself lists its commands, and internal/hosts supplies the hooks.
 //
 //	go run ./packaging                       writes the committed files
-//	go run ./packaging manual FOLDER         man pages and completions
+//	go run ./packaging manual FOLDER         man pages, completions and the licences of others' code
 //	go run ./packaging bundle FOLDER         the packages for npm with the programs, .mcpb bundles, the registry's entry
 //	go run ./packaging goreleaser FOLDER     GoReleaser's configuration for fewer platforms
 package main
@@ -84,7 +84,11 @@ func ownManual(ctx context.Context, root, version string) (files, error) {
 	if err != nil {
 		return nil, err
 	}
-	return manual(ctx, program)
+	made, err := manual(ctx, program)
+	if err == nil {
+		made[licencesFile], err = licences(ctx, root)
+	}
+	return made, err
 }
 
 // repository returns the nearest folder, from the working directory up, that has go.mod.

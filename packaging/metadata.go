@@ -76,7 +76,7 @@ func npmPackages(version string) files {
 		f.put(p.npm()+"/package.json", object{
 			{"name", own}, {"version", version}, {"description", "The program of planloop for " + p.npm()},
 			{"homepage", homepage}, {"repository", repository}, {"license", license},
-			{"os", []string{p.npmSystem}}, {"cpu", []string{p.npmProcessor}}, {"files", []string{"bin", "LICENSE"}},
+			{"os", []string{p.npmSystem}}, {"cpu", []string{p.npmProcessor}}, {"files", []string{"bin", "LICENSE", licencesFile}},
 			{"preferUnplugged", true}, // a program inside an archive cannot be started
 		})
 	}

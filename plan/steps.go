@@ -172,7 +172,8 @@ func (s Steps) Running() iter.Seq[*Step] { return s.With(InProgress) }
 
 // Executing yields the steps that engines run, in order.
 func (s Steps) Executing() iter.Seq[*Step] {
-	return s.each(func(c *stepChunk) int { return c.counts[InProgress.ordinal()] }, func(slot stepSlot) bool { return slot.step.IsRunning() })
+	return s.each(func(c *stepChunk) int { return c.counts[InProgress.ordinal()] },
+		func(slot stepSlot) bool { return slot.step.IsRunning() })
 }
 
 // Ready yields the ready steps, in order.

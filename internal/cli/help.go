@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/planloop/planloop/gates"
+	"github.com/planloop/planloop/internal/terminal"
 )
 
 // describedCommand is a command in `planloop help --json`, the source of man pages and of other programs' menus.
@@ -44,6 +45,35 @@ func (a *app) helpFor(help func(*cobra.Command, []string)) runner {
 		help(cmd, args)
 		return nil
 	}
+}
+
+// firstCommands are the commands on the first page of help, in the order of use.
+func firstCommands() []string {
+	return []string{"demo", "init", "plan", "review", "approve", "edit", "reject", "status", "show", "run", "doctor"}
+}
+
+// shortenHelp makes the help of root one short page, and leaves the list of all commands to the topic "all".
+func (a *app) shortenHelp(root *cobra.Command) {
+	help := root.HelpFunc()
+	all := newCommand("all", "", nil, nil)
+	all.SetHelpFunc(func(_ *cobra.Command, args []string) { help(root, args) })
+	root.AddCommand(all, newCommand("agents", "", nil, nil))
+	root.SetHelpFunc(func(cmd *cobra.Command, args []string) {
+		if cmd != root {
+			help(cmd, args)
+			return
+		}
+		lines := []string{root.Long, ""}
+		for _, name := range firstCommands() {
+			found, _, err := root.Find([]string{name})
+			if err != nil {
+				continue // the tests of help find it
+			}
+			lines = append(lines, "  "+terminal.Pad("planloop "+name, 18)+found.Short)
+		}
+		lines = append(lines, "", "More: planloop help all, planloop help agents, planloop help COMMAND")
+		fmt.Fprintln(a.out, strings.Join(lines, "\n"))
+	})
 }
 
 func describe(cmd *cobra.Command, list []describedCommand) []describedCommand {

@@ -31,7 +31,8 @@ func newPlanCommand(a *app) *cobra.Command {
 	}
 	cancelled := func(reply verbs.ModeReply) string {
 		if reply.Phase == plan.PhaseExecuting {
-			return "The waiting change is dropped, and the approved plan continues. Agents see that on their next status check." + reply.StillEnding
+			return "The waiting change is dropped, and the approved plan continues. Agents see that on their next status check." +
+				reply.StillEnding
 		}
 		return "Planning mode is off. Agents see that on their next status check." + reply.StillEnding
 	}

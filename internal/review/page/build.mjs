@@ -22,8 +22,8 @@ if (process.argv.includes('--serve')) {
 } else {
   await rm('dist', { recursive: true, force: true })
   await mkdir('dist')
-  await build({ ...options, minify: true, outfile: 'dist/page.js', entryPoints: ['src/main.tsx'] })
-  await build({ ...options, minify: true, outfile: 'dist/graph.js', format: 'iife', entryPoints: ['src/graph/worker.ts'] })
+  const { metafile } = await build({ ...options, minify: true, outfile: 'dist/page.js', entryPoints: ['src/main.tsx'], metafile: true })
+  const graph = await build({ ...options, minify: true, outfile: 'dist/graph.js', format: 'iife', entryPoints: ['src/graph/worker.ts'], metafile: true })
   await build({ ...options, minify: true, outfile: 'dist/page.css', entryPoints: ['src/style.css'] })
   await build({ ...options, minify: true, outfile: 'dist/app.js', entryPoints: ['src/app.tsx'] })
   await cp('src/index.html', 'dist/index.html')
@@ -31,6 +31,18 @@ if (process.argv.includes('--serve')) {
   await writeFile('dist/app.html', await app())
   await rm('dist/app.js')
   await writeFile('dist/sources.sha256', await sources())
+  await writeFile('THIRD_PARTY_LICENSES', await licences({ ...metafile.inputs, ...graph.metafile.inputs }))
+}
+
+// licences returns the licences of the packages that are part of the page.
+async function licences(inputs) {
+  const folders = new Set(Object.keys(inputs).map(file => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(file)?.[0]).filter(Boolean))
+  const texts = await Promise.all([...folders].map(async folder => {
+    const { name, version } = JSON.parse(await readFile(`${folder}/package.json`, 'utf8'))
+    const file = (await readdir(folder)).find(f => /^licen[sc]e/i.test(f))
+    return `== ${name}@${version}: ${file}\n\n${(await readFile(`${folder}/${file}`, 'utf8')).trim()}\n\n`
+  }))
+  return texts.sort().join('')
 }
 
 // app returns the whole MCP App as one file, because a host lets it load nothing.
