@@ -281,5 +281,5 @@ func fillIn(word string) string {
 	case "TEXT", "WHY", "REASON", "COMMENT", "TITLE":
 		return "because"
 	}
-	return word
+	return strings.ReplaceAll(word, `"<V>"`, `""`) // an argument
 }

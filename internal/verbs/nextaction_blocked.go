@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -141,6 +142,27 @@ func withoutReferences(name string, part json.RawMessage) json.RawMessage {
 		return json.RawMessage(object(fields))
 	}
 	return part
+}
+
+// refuseUnfilled adds a fault for each placeholder of otherArgs that a caller left in arguments. name is that of the part at the path.
+func refuseUnfilled(faults *plan.Faults, path, name string, part json.RawMessage) {
+	var text string
+	var list []json.RawMessage
+	var fields map[string]json.RawMessage
+	switch {
+	case json.Unmarshal(part, &text) == nil:
+		if text == "<"+name+">" {
+			faults.Add(plan.Refuse(plan.InvalidInput, path, plan.Quote(text)+" is a placeholder", "give the value itself"))
+		}
+	case json.Unmarshal(part, &list) == nil:
+		for i := range list {
+			refuseUnfilled(faults, path+"/"+strconv.Itoa(i), name, list[i])
+		}
+	case json.Unmarshal(part, &fields) == nil:
+		for _, name := range slices.Sorted(maps.Keys(fields)) {
+			refuseUnfilled(faults, path+"/"+name, name, fields[name])
+		}
+	}
 }
 
 // redoSource returns the call that does again a finished step without a value, if a step failed because it refers to that.

@@ -25,6 +25,9 @@ const hostile = [
   '<a href="https://planloop.invalid/leak">x</a>',
   '](https://planloop.invalid/leak)![](https://planloop.invalid/leak.png)',
   '<style>*{background:url(https://planloop.invalid/leak)}</style>',
+  '[x](javascript:window.hurt=1) [y](data:text/html,<script>window.hurt=1</script>) <javascript:window.hurt=1>',
+  '![x](https://planloop.invalid/leak.png) [see](https://planloop.invalid/leak "onmouseover=window.hurt=1")',
+  '```html\n<script>window.hurt=1</script>\n[r]: javascript:window.hurt=1',
 ];
 
 const browser = await Browser.start(packages, chromium);
@@ -69,8 +72,10 @@ async function textsAreTexts() {
       await page.getByText('window.hurt=1').first().waitFor();
     }
     assert.equal(await page.evaluate(() => window.hurt), undefined, 'no text of a plan runs');
-    const made = await page.evaluate(() => [...document.querySelectorAll('img, iframe, a[href^="http"], a[href^="javascript"], style, script:not([src])')].map((e) => e.outerHTML));
+    const made = await page.evaluate(() => [...document.querySelectorAll('img, iframe, a[href^="javascript"], a[href^="data"], style, script:not([src])')].map((e) => e.outerHTML));
     assert.deepEqual(made, [], 'no text of a plan becomes an element');
+    const links = await page.evaluate(() => [...document.querySelectorAll('a[href^="http"]')].map((a) => ({ shown: a.parentElement.textContent.includes(a.getAttribute('href')), rel: a.rel })));
+    assert.ok(links.every((a) => a.shown && a.rel === 'noopener noreferrer'), `links show their address: ${JSON.stringify(links)}`);
     assert.ok(person.asked.every((address) => address.startsWith(`${review.origin}/`)), `nobody else is asked: ${person.asked}`);
     assert.ok(!review.terminal.output.includes('\x1b]'), 'nor does it reach the terminal');
   } finally {

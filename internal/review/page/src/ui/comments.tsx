@@ -3,7 +3,7 @@
 import type { Comment } from '../types'
 import { commentOn, dropComments, keepComment, type Pending, pending, request } from '../unsent'
 import { act, aim, busy, clock, comments, mayDecide, shown, showsDraft, view } from '../store'
-import { Prose } from './prose'
+import { Markdown } from './markdown'
 import { ago } from './format'
 import { focus } from './focus'
 
@@ -35,11 +35,11 @@ function Sent({ comment: c }: { comment: Comment }) {
         {!c.question && c.met && <span class={`met met-${c.met}`}>{metWords[c.met]}</span>}
         {!c.step && c.title && <span class="soft"> on “{c.title}”</span>}
       </p>
-      <p class="text"><Prose of={c.text} /></p>
+      <Markdown of={c.text} />
       {c.reply && (
         <div class="reply">
           <p class="by"><b>{c.reply.by}</b> replied <time dateTime={c.reply.at}>{ago(c.reply.at, clock.value)}</time></p>
-          <p class="text"><Prose of={c.reply.text} /></p>
+          <Markdown of={c.reply.text} />
         </div>
       )}
       {c.question && !c.reply && <p class="soft small">Waiting for the agent’s answer.</p>}
@@ -57,7 +57,7 @@ export function Returned() {
   return (
     <div class="comment asked-for">
       <p class="by"><b>{asked.by}</b> requested changes <time dateTime={asked.at}>{ago(asked.at, clock.value)}</time></p>
-      <p class="text"><Prose of={asked.comment} /></p>
+      <Markdown of={asked.comment} />
     </div>
   )
 }
@@ -69,7 +69,7 @@ function Kept({ comment: p }: { comment: Pending }) {
         <b>Not sent yet</b>
         {p.request !== request.value && <span class="soft">(written for an earlier version, on “{p.title}”)</span>}
       </p>
-      <p class="text"><Prose of={p.text} /></p>
+      <Markdown of={p.text} />
       <PendingButtons comment={p} />
     </li>
   )

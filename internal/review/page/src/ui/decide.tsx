@@ -100,7 +100,8 @@ function ChangedNotice({ was, now }: { was: Draft; now: Draft }) {
 // Buttons are the two usual decisions, and a menu of the rest.
 function Buttons() {
   const menu = useRef<HTMLDetailsElement>(null)
-  const off = !!busy.value || !!swapped.value, outdated = view.value?.draft?.outdated
+  const off = !!busy.value || !!swapped.value, draft = view.value?.draft, outdated = draft?.outdated
+  const open = draft?.unanswered?.filter(q => !answerTo(q.text).value.trim()).length
   const close = (back: boolean) => {
     if (!menu.current?.open) return
     menu.current.open = false
@@ -109,12 +110,12 @@ function Buttons() {
   const other = (how: Exclude<Asked, ''>, name: string) => <button disabled={off} onClick={() => { close(false); ask(how) }}>{name}</button>
   return (
     <div class="buttons">
-      {view.value?.draft?.host_edits && !outdated && (
-        <label class="small" title={`Otherwise ${view.value.draft.host} asks you before each edit of a file`}>
+      {draft?.host_edits && !outdated && (
+        <label class="small" title={`Otherwise ${draft.host} asks you before each edit of a file`}>
           <input type="checkbox" checked={acceptsEdits.value} onChange={e => { acceptsEdits.value = e.currentTarget.checked }} /> Accept edits
         </label>
       )}
-      {!outdated && <button id="approve" class="primary" disabled={off} onClick={() => decide('approve')}>Approve</button>}
+      {!outdated && <button id="approve" class="primary" disabled={off} onClick={() => decide('approve')}>Approve{open ? `, ${open} unanswered` : ''}</button>}
       <button disabled={off} aria-expanded={asked.value === 'return'} onClick={() => ask('return')}>Ask for changes…</button>
       <details ref={menu} class="menu" onFocusOut={e => { if (e.relatedTarget instanceof Node && !e.currentTarget.contains(e.relatedTarget)) close(false) }}
         onKeyDown={e => { if (e.key === 'Escape') { e.stopPropagation(); close(true) } }}>

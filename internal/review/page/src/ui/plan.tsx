@@ -10,6 +10,7 @@ import { NewComment, CommentList } from './comments'
 import { edit, EditStep } from './edit'
 import { AskForPlan } from './mode'
 import { Past } from './former'
+import { Markdown } from './markdown'
 import { Prose } from './prose'
 import { FactsLine } from './facts'
 import { focus } from './focus'
@@ -67,7 +68,7 @@ function PlanHead({ plan: p }: { plan: Plan }) {
       {showsDraft.value && v?.draft?.host_text && (
         <details class="host-text" open>
           <summary>The whole plan from {v.draft.host}, which an approval covers</summary>
-          <div class="text"><Prose of={v.draft.host_text} /></div>
+          <Markdown of={v.draft.host_text} />
         </details>
       )}
     </header>

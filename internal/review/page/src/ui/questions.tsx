@@ -3,7 +3,7 @@
 import { typed } from '../unsent'
 import { act, busy, clock, mayDecide, view } from '../store'
 import type { Question } from '../types'
-import { Prose } from './prose'
+import { Markdown } from './markdown'
 import { ago } from './format'
 
 export function Questions() {
@@ -21,7 +21,7 @@ function Asking({ question: q }: { question: Question }) {
   return (
     <form class="question" onSubmit={send}>
       <p class="by"><b>{q.by}</b> asks, <time dateTime={q.at}>{ago(q.at, clock.value)}</time></p>
-      <p class="text"><Prose of={q.text} /></p>
+      <Markdown of={q.text} />
       {mayDecide.value && (
         <div class="answer">
           <textarea id={'answer-' + q.id} rows={1} aria-label={`Answer: ${q.text}`} placeholder="Your answer" value={text.value} onInput={e => { text.value = e.currentTarget.value }}

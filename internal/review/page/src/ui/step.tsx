@@ -9,6 +9,7 @@ import type { Evidence, Step } from '../types'
 import { NewComment, CommentList } from './comments'
 import { EditStep } from './edit'
 import { Sign, StatusMark } from './icons'
+import { Markdown } from './markdown'
 import { Prose } from './prose'
 import { MoveButtons } from './reorder'
 import { StepAsk, StopStep } from './run'
@@ -138,7 +139,7 @@ function Lines({ label, of, mono }: { label: string; of: string[] | undefined; m
 
 function Text({ label, of, mono }: { label: string; of: string | undefined; mono?: boolean }) {
   if (!of) return null
-  return <Fact label={label}><p class={mono ? 'text mono' : 'text'}>{mono ? of : <Prose of={of} />}</p></Fact>
+  return <Fact label={label}>{mono ? <p class="text mono">{of}</p> : <Markdown of={of} />}</Fact>
 }
 
 function Block({ label, of, wrong }: { label: string; of: string | undefined; wrong?: boolean }) {
@@ -199,7 +200,7 @@ function Shows({ evidence: e }: { evidence: Evidence }) {
   const bad = e.exit_code !== undefined && e.exit_code !== 0
   return (
     <div class="evidence">
-      {e.note && <p class="text"><Prose of={e.note} /></p>}
+      {e.note && <Markdown of={e.note} />}
       {e.command && <p class="mono">{e.command} <span class={bad ? 'wrong' : 'soft'}>{e.exit_code !== undefined && `exit ${e.exit_code}`}</span></p>}
       <p class="soft small">
         {[e.recorded ? 'run by planloop' : e.command && 'reported by the agent', e.stale && 'from an earlier attempt', e.by].filter(Boolean).join(' · ')} {e.at && <When at={e.at} />}

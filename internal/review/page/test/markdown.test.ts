@@ -1,0 +1,65 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { ComponentChildren, VNode } from 'preact'
+import { render, textOf, webAddress } from '../src/ui/markdown'
+
+// drawn returns the nodes as text: elements in angle brackets, with the attributes that lead somewhere, and texts between bars.
+function drawn(node: ComponentChildren): string {
+  if (node === null || node === undefined || typeof node === 'boolean') return ''
+  if (Array.isArray(node)) return node.map(drawn).join('')
+  if (typeof node !== 'object') return String(node)
+  const { type, props } = node as VNode<{ children?: ComponentChildren; href?: string; start?: number }>
+  if (typeof type === 'function') return drawn((type as (p: unknown) => ComponentChildren)(props))
+  const more = props.href ? ` href=${props.href}` : props.start && props.start > 1 ? ` start=${props.start}` : ''
+  return `<${type}${more}>${drawn(props.children)}</${type}>`
+}
+
+const md = (text: string) => drawn(render(text))
+
+test('blocks and spans become elements', () => {
+  for (const [text, want] of [
+    ['plain', '<p>plain</p>'],
+    ['a **b** *c* ~~d~~ `e<f>&amp;`', '<p>a <strong>b</strong> <em>c</em> <del>d</del> <code>e<f>&amp;</code></p>'],
+    ['# Why\nso', '<p>Why</p><p>so</p>'],
+    ['- a\n- b\n  1. c', '<ul><li>a</li><li>b<ol><li>c</li></ol></li></ul>'],
+    ['3. a', '<ol start=3><li>a</li></ol>'],
+    ['- [x] a\n- [ ] b', '<ul><li>☑ a</li><li>☐ b</li></ul>'],
+    ['> a', '<blockquote><p>a</p></blockquote>'],
+    ['```mermaid\ngraph TD\n```', '<span>mermaid</span><pre><code>graph TD</code></pre>'],
+    ['```\nnever ends', '<pre><code>never ends</code></pre>'],
+    ['|a|b|\n|-|-|\n|1|*2*|', '<div><table><thead><tr><th>a</th><th>b</th></tr></thead><tbody><tr><td>1</td><td><em>2</em></td></tr></tbody></table></div>'],
+    ['see [docs](https://a.example/x)', '<p>see <a href=https://a.example/x>docs</a><span> (https://a.example/x)</span></p>'],
+    ['https://a.example/x', '<p><a href=https://a.example/x>https://a.example/x</a></p>'],
+  ] as const) assert.equal(md(text), want, text)
+})
+
+test('nothing of a text is read as HTML, and only the web is linked', () => {
+  for (const text of ['<script>alert(1)</script>', '<img src=x onerror=alert(1)>', 'a <b onclick=x>b</b>', '<!-- a -->', '<svg/onload=x>'])
+    assert.equal(md(text).replace(/^<p>|<\/p>$/g, ''), text)
+  for (const href of ['javascript:alert(1)', 'JAVASCRIPT:x', 'data:text/html,x', 'vbscript:x', 'file:///etc/passwd', '//a.example', '/x', '#x', 'java\tscript:x']) {
+    assert.equal(webAddress(href), '', href)
+    assert.doesNotMatch(md(`[a](${href}) [b]\n\n[b]: ${href}`), /<a /, href)
+  }
+  assert.equal(md('![a](https://a.example/x.png)'), '<p>![a](https://a.example/x.png)</p>')
+})
+
+test('a text beyond the limits is shown as it is', () => {
+  for (const text of ['x'.repeat(40_000), '>'.repeat(10_000) + 'a', '- '.repeat(5_000) + 'a', '1. '.repeat(3_000) + 'a']) assert.equal(md(text), `<p>${text}</p>`)
+  for (const text of ['['.repeat(10_000), '*'.repeat(10_000) + 'a', '|a'.repeat(8_000) + '\n|-'.repeat(8_000), '<'.repeat(30_000), '\u202e\u0000\u001b[31m', '![['.repeat(9_000)])
+    assert.ok(md(text).length >= text.trim().length, text.slice(0, 10))
+})
+
+// A person approves what the page shows, and the agent gets the source.
+test('every word of the source is shown', () => {
+  const hides = ['[//]: # (hidden rm)', '[x]: https://a.example "hidden"', '[x]: hidden\n[x]: hidden2', 'a [b](https://a.example "hidden") c', '![b](https://a.example "hidden")',
+    '[b][x]\n\n[x]: https://a.example/hidden', '```sh hidden\nls\n```', '~~~hidden hidden2\nls\n~~~', '|a|\n|-|\n|b|hidden|hidden2|', '|a|\n|:-hidden-|\n|b|', '# a #hidden', '- [x] a\n- [hidden] b', '<!-- hidden -->',
+    '&#104;idden', 'a  \n\thidden', '1. a\n\n   [y]: hidden', '> [y]: hidden', '- a\n\n  [y]: /hidden (title)', '<https://a.example/hidden>', '\\[hidden]: x', 'hidden\r\n[z]: hidden']
+  const parts = [...hides, '**b**', '_c_', '`d`', '- e', '7. f', '> g', '\n', '\n\n', '|', '```', '[', '](', ')', '<', '&amp;', '    h', '\\', '---', '===', 'word']
+  let seed = 7
+  const random = (n: number) => { seed = (seed * 1103515245 + 12345) % 2147483648; return Math.floor(seed / 65536) % n }
+  const mixed = Array.from({ length: 3_000 }, () => Array.from({ length: 1 + random(7) }, () => parts[random(parts.length)]).join(['', ' ', '\n', '\n\n'][random(4)]))
+  for (const text of [...hides, ...mixed]) {
+    const shown = textOf(render(text))
+    for (const word of text.match(/[a-z][a-z0-9]+/gi) ?? []) assert.ok(shown.includes(word), `${JSON.stringify(text)} hides ${word}: ${shown}`)
+  }
+})
