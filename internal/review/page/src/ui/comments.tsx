@@ -3,6 +3,7 @@
 import type { Comment } from '../types'
 import { commentOn, dropComments, keepComment, type Pending, pending, request } from '../unsent'
 import { act, aim, busy, clock, comments, mayDecide, shown, showsDraft, view } from '../store'
+import { isGone } from '../passage'
 import { Markdown } from './markdown'
 import { ago } from './format'
 import { focus } from './focus'
@@ -33,6 +34,7 @@ function Sent({ comment: c }: { comment: Comment }) {
       <p class="by">
         <b>{c.by}</b> {c.question ? 'asked' : 'commented'} <time dateTime={c.at}>{ago(c.at, clock.value)}</time>
         {!c.question && c.met && <span class={`met met-${c.met}`}>{metWords[c.met]}</span>}
+        {isGone(c.text, stepOf(c.step ?? 0)) && <span class="soft">quoted text is gone</span>}
         {!c.step && c.title && <span class="soft"> on “{c.title}”</span>}
       </p>
       <Markdown of={c.text} />

@@ -6,6 +6,7 @@ import { followSteps } from '../follow'
 import { bind } from '../keys'
 import { asFault } from '../source'
 import { connection, fault, former, heard, helping, inbox, names, narrow, pane, type Pane, phone, roomy, selected, shown, source, step, told, view } from '../store'
+import { Bubble } from './bubble'
 import { Signals } from './agents'
 import { Decided, DecisionBar } from './decide'
 import { Unlock } from './dialog'
@@ -66,6 +67,7 @@ export function Shell() {
         {v && !v.can.decide && !v.draft?.decidable && !former.value && <p class="cannot"><Prose of={`View only${v.can.why ? `: ${sentence(v.can.why).replace(/^./, c => c.toLowerCase())}` : '.'}`} /></p>}
         {v && <div class="content">{!former.value && !column && <><Questions /><Signals /></>}{chosen.name !== 'plan' && <h2 class="pane-title"><Prose of={(chosen.name === 'run' ? v.plan : shown.value)?.objective ?? v.workspace.name} /></h2>}{chosen.draw()}</div>}
         {!v && heard.value && connection.value === 'live' && inbox.value.workspaces.length === 0 && <Nothing />}
+        <Bubble />
       </main>
       {beside && <aside class="beside" aria-label="Chosen step"><StepPanel key={beside.title} step={beside} /></aside>}
       {column && <aside class="beside" aria-label="Besides the steps">{!former.value && <><Questions /><Signals /></>}<About /></aside>}

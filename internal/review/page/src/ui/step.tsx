@@ -32,7 +32,7 @@ export function Whole({ step: s }: { step: Step }) {
 export function StepPanel({ step: s }: { step: Step }) {
   const title = `${s.number}. ${s.title}`
   return (
-    <article class="step" aria-label={`Step ${s.number}`}>
+    <article class="step" data-step={s.number} aria-label={`Step ${s.number}`}>
       <header>
         <h2><span class="number">{s.number}</span><Prose of={s.title} /></h2>
         <button class="quiet icon" aria-label="Close the step" title="Close (Escape)" onClick={() => { close(s.number) }}><Sign of="close" /></button>
@@ -129,7 +129,7 @@ function Skip({ step: s }: { step: Step }) {
 
 // Fact is a row of facts.
 function Fact({ label, children }: { label: string; children: ComponentChildren }) {
-  return <><dt>{label}</dt><dd>{children}</dd></>
+  return <><dt>{label}</dt><dd data-field={label.toLowerCase()}>{children}</dd></>
 }
 
 function Lines({ label, of, mono }: { label: string; of: string[] | undefined; mono?: boolean }) {
