@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -11,6 +12,8 @@ import (
 	"net/url"
 	"os"
 	"os/signal"
+	"path/filepath"
+	"regexp"
 	"runtime"
 	"slices"
 	"strings"
@@ -24,6 +27,7 @@ import (
 	"github.com/planloop/planloop/internal/history"
 	"github.com/planloop/planloop/internal/process"
 	"github.com/planloop/planloop/internal/review"
+	"github.com/planloop/planloop/internal/safefile"
 	"github.com/planloop/planloop/internal/safetext"
 	"github.com/planloop/planloop/internal/terminal"
 	"github.com/planloop/planloop/internal/transport"
@@ -77,7 +81,7 @@ func (a *app) review(ctx context.Context, port int, noOpen bool) (err error) {
 	if err != nil {
 		return err
 	}
-	listeners, err := listenLocally(ctx, port)
+	name, listeners, err := a.listenAsBefore(ctx, place.StateHome(), port)
 	if err != nil {
 		return usageError{err}
 	}
@@ -93,7 +97,6 @@ func (a *app) review(ctx context.Context, port int, noOpen bool) (err error) {
 	runs := pageRuns{working: working, drained: ctx.Done(), going: &sync.WaitGroup{}}
 	d := a.newReviewWorkspaces(place, false, runs)
 	defer func() { err = errors.Join(err, d.close()) }()
-	name := newHostName(runtime.GOOS)
 	page, err := a.newPage(d, web.ViewAccess{}, name)
 	if err != nil {
 		return err
@@ -419,6 +422,39 @@ func newHostName(goos string) string {
 		return ""
 	}
 	return strings.ToLower(rand.Text()[:16]) + ".localhost"
+}
+
+// pageAddress is the page's host name and port at its last start.
+type pageAddress struct {
+	Name string `json:"name"`
+	Port int    `json:"port"`
+}
+
+var hostName = regexp.MustCompile(`^([a-z2-7]{16}\.localhost)?$`)
+
+// listenAsBefore listens at the address of the last start, since browsers keep unsent texts by address; or at a new one if that is taken, or
+// if the user wants another port.
+func (a *app) listenAsBefore(ctx context.Context, home string, port int) (name string, listeners []net.Listener, err error) {
+	var kept pageAddress
+	path := filepath.Join(home, "page-address.json")
+	if data, err := safefile.Read(path, maxMessage); err == nil && json.Unmarshal(data, &kept) == nil && hostName.MatchString(kept.Name) &&
+		kept.Port > 0 && (port == 0 || port == kept.Port) {
+		if listeners, err := listenLocally(ctx, kept.Port); err == nil {
+			return kept.Name, listeners, nil
+		}
+	}
+	if listeners, err = listenLocally(ctx, port); err != nil {
+		return "", nil, err
+	}
+	kept = pageAddress{Name: newHostName(runtime.GOOS), Port: listeners[0].Addr().(*net.TCPAddr).Port}
+	data, err := json.Marshal(kept)
+	if err = errors.Join(err, safefile.MakeFolder(home)); err == nil {
+		err = safefile.WriteFile(path, data, safefile.Options{Mode: safefile.FileMode})
+	}
+	if err != nil {
+		a.logger().Warn("the page will have another address at its next start, and browsers will not find unsent texts", "error", err)
+	}
+	return kept.Name, listeners, nil
 }
 
 const portTries = 20

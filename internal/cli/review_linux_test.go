@@ -304,6 +304,34 @@ func TestReviewOpensTheBrowser(t *testing.T) {
 	page.isEnded()
 }
 
+// The page keeps its address, under which browsers keep unsent texts, unless it is taken or the file of the address is damaged.
+func TestReviewKeepsItsAddress(t *testing.T) {
+	h := newHome(t)
+	begin := func() (*terminalSession, string) {
+		page := h.terminal(160, 60, "review", "--no-open")
+		page.out.waitFor("Open the page: ")
+		return page, opens(t, page.line()).address
+	}
+	page, first := begin()
+	other, second := begin()
+	if first == second {
+		t.Errorf("two pages have the address %s", first)
+	}
+	other.isEnded()
+	page.isEnded()
+	page, third := begin()
+	if third != second {
+		t.Errorf("the page moved from %s to %s", second, third)
+	}
+	page.isEnded()
+	testenv.Check(t, os.WriteFile(filepath.Join(h.stateHome(), "page-address.json"), []byte(`{"name":"a.example","port":1}`), 0o600))
+	page, fourth := begin()
+	if !regexp.MustCompile(`^http://[a-z2-7]{16}\.localhost:\d+$`).MatchString(fourth) {
+		t.Errorf("the page is at %s", fourth)
+	}
+	page.isEnded()
+}
+
 // Over SSH no browser is opened; the person gets the command to forward the port.
 func TestReviewOverSSH(t *testing.T) {
 	h := newHome(t)
