@@ -22,7 +22,7 @@ func First[T any](values iter.Seq[*T], match func(*T) bool) *T {
 	return nil
 }
 
-// Collect returns what f makes of the values that it accepts, nil without any.
+// Collect returns the results of f for the values that it accepts, nil without any.
 func Collect[T, R any](values iter.Seq[T], f func(T) (R, bool)) (list []R) {
 	for value := range values {
 		if made, ok := f(value); ok {
@@ -32,7 +32,7 @@ func Collect[T, R any](values iter.Seq[T], f func(T) (R, bool)) (list []R) {
 	return list
 }
 
-// Map returns what f makes of each value, nil without any.
+// Map returns the result of f for each value, nil without any.
 func Map[T, R any](list []T, f func(T) R) (made []R) {
 	for _, value := range list {
 		made = append(made, f(value))

@@ -33,7 +33,7 @@ func (a *app) caller() verbs.Caller {
 	return caller
 }
 
-// noteWait returns a function that notes what a command waits for, whenever that changes.
+// noteWait returns a function that notes the reason of a wait whenever it changes.
 func (a *app) noteWait() func(done, all int, what string) {
 	last := ""
 	return func(_, all int, what string) {

@@ -432,13 +432,14 @@ type pageAddress struct {
 
 var hostName = regexp.MustCompile(`^([a-z2-7]{16}\.localhost)?$`)
 
-// listenAsBefore listens at the address of the last start, since browsers keep unsent texts by address; or at a new one if that is taken, or
-// if the user wants another port.
+// listenAsBefore listens at the address of the last start, since browsers keep unsent texts by address. It takes a new one if that is taken
+// or the user wants another port.
 func (a *app) listenAsBefore(ctx context.Context, home string, port int) (name string, listeners []net.Listener, err error) {
 	var kept pageAddress
 	path := filepath.Join(home, "page-address.json")
-	if data, err := safefile.Read(path, maxMessage); err == nil && json.Unmarshal(data, &kept) == nil && hostName.MatchString(kept.Name) &&
-		kept.Port > 0 && (port == 0 || port == kept.Port) {
+	data, err := safefile.Read(path, maxMessage)
+	isKept := err == nil && json.Unmarshal(data, &kept) == nil && hostName.MatchString(kept.Name) && kept.Port > 0
+	if isKept && (port == 0 || port == kept.Port) {
 		if listeners, err := listenLocally(ctx, kept.Port); err == nil {
 			return kept.Name, listeners, nil
 		}
@@ -447,7 +448,7 @@ func (a *app) listenAsBefore(ctx context.Context, home string, port int) (name s
 		return "", nil, err
 	}
 	kept = pageAddress{Name: newHostName(runtime.GOOS), Port: listeners[0].Addr().(*net.TCPAddr).Port}
-	data, err := json.Marshal(kept)
+	data, err = json.Marshal(kept)
 	if err = errors.Join(err, safefile.MakeFolder(home)); err == nil {
 		err = safefile.WriteFile(path, data, safefile.Options{Mode: safefile.FileMode})
 	}

@@ -138,7 +138,7 @@ func (s *Service) answerStep(ctx context.Context, c Caller, in StepAnswer, inser
 	if err != nil {
 		return StepAnswerReply{}, err
 	}
-	refuseUnfilled(&faults, "/args", "", in.Args)
+	refuseUnfilled(&faults, in.Args)
 	referencesIn(state, inserted).refuseFutureIDsOf(&faults, "/steps", inserted)
 	steps, tasks := newStepsOf(state, inserted)
 	action := plan.AnswerStep{Step: in.Step, Digest: in.Digest, Choice: in.Choice, Args: in.Args, Text: in.Text, Steps: steps,

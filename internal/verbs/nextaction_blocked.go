@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -122,47 +121,47 @@ func (v view) otherArgs(step *plan.Step) string {
 
 // withoutReferences returns a part of arguments with a placeholder for each reference; name is that of the part.
 func withoutReferences(name string, part json.RawMessage) json.RawMessage {
+	if len(plan.References(part)) == 0 {
+		return part
+	}
+	return mapTexts(name, part, func(name, text string) string {
+		if _, is := plan.ParseReference(text); is {
+			return "<" + name + ">"
+		}
+		return text
+	})
+}
+
+// refuseUnfilled adds a fault for each placeholder of otherArgs that the caller left in the arguments.
+func refuseUnfilled(faults *plan.Faults, args json.RawMessage) {
+	mapTexts("", args, func(name, text string) string {
+		if text == "<"+name+">" {
+			faults.Add(plan.Refuse(plan.InvalidInput, "/args", plan.Quote(text)+" is a placeholder", "give the value itself"))
+		}
+		return text
+	})
+}
+
+// mapTexts returns a part of arguments with f applied to each text and its name.
+func mapTexts(name string, part json.RawMessage, f func(name, text string) string) json.RawMessage {
 	var text string
 	var list []json.RawMessage
 	var fields map[string]json.RawMessage
 	switch {
-	case len(plan.References(part)) == 0:
-		return part
 	case json.Unmarshal(part, &text) == nil:
-		return json.RawMessage(strconv.Quote("<" + name + ">"))
+		return json.RawMessage(object(f(name, text)))
 	case json.Unmarshal(part, &list) == nil:
 		for i := range list {
-			list[i] = withoutReferences(name, list[i])
+			list[i] = mapTexts(name, list[i], f)
 		}
 		return json.RawMessage(object(list))
 	case json.Unmarshal(part, &fields) == nil:
 		for name := range fields {
-			fields[name] = withoutReferences(name, fields[name])
+			fields[name] = mapTexts(name, fields[name], f)
 		}
 		return json.RawMessage(object(fields))
 	}
 	return part
-}
-
-// refuseUnfilled adds a fault for each placeholder of otherArgs that a caller left in arguments. name is that of the part at the path.
-func refuseUnfilled(faults *plan.Faults, path, name string, part json.RawMessage) {
-	var text string
-	var list []json.RawMessage
-	var fields map[string]json.RawMessage
-	switch {
-	case json.Unmarshal(part, &text) == nil:
-		if text == "<"+name+">" {
-			faults.Add(plan.Refuse(plan.InvalidInput, path, plan.Quote(text)+" is a placeholder", "give the value itself"))
-		}
-	case json.Unmarshal(part, &list) == nil:
-		for i := range list {
-			refuseUnfilled(faults, path+"/"+strconv.Itoa(i), name, list[i])
-		}
-	case json.Unmarshal(part, &fields) == nil:
-		for _, name := range slices.Sorted(maps.Keys(fields)) {
-			refuseUnfilled(faults, path+"/"+name, name, fields[name])
-		}
-	}
 }
 
 // redoSource returns the call that does again a finished step without a value, if a step failed because it refers to that.
