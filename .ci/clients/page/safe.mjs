@@ -27,7 +27,7 @@ const hostile = [
   '<style>*{background:url(https://planloop.invalid/leak)}</style>',
   '[x](javascript:window.hurt=1) [y](data:text/html,<script>window.hurt=1</script>) <javascript:window.hurt=1>',
   '![x](https://planloop.invalid/leak.png) [see](https://planloop.invalid/leak "onmouseover=window.hurt=1")',
-  '```html\n<script>window.hurt=1</script>\n[r]: javascript:window.hurt=1',
+  '[r]: javascript:window.hurt=1',
 ];
 
 const browser = await Browser.start(packages, chromium);
@@ -62,10 +62,10 @@ async function textsAreTexts() {
     const page = await person.open(await review.link());
     await page.getByRole('region', { name: 'Decision' }).waitFor();
     for (const n of [1, 2, 3]) {
-      await page.getByRole('button', { name: `Comment on step ${n}` }).click();
-      await page.getByRole('textbox', { name: `Comment on step ${n}` }).fill(hostile[n]);
+      await page.getByRole('button', { name: `Comment on step ${n}`, exact: true }).click();
+      await page.getByRole('textbox', { name: `Comment on step ${n}`, exact: true }).fill(hostile[n]);
       await page.getByRole('button', { name: 'Add comment' }).click();
-      await page.getByRole('button', { name: `Edit step ${n}` }).click();
+      await page.getByRole('button', { name: `Edit step ${n}`, exact: true }).click();
     }
     for (const view of ['Graph', 'Log', 'Plan']) {
       await page.getByRole('button', { name: view, exact: true }).click();

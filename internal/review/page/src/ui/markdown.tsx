@@ -94,7 +94,7 @@ function span(token: Token, depth: number): ComponentChildren {
     case 'link': {
       const address = webAddress(t.href)
       if (!address || t.title) return t.raw
-      return <><a href={address} target="_blank" rel="noopener noreferrer">{inline(t.tokens, depth)}</a>{t.text !== t.href && <span class="soft"> ({t.href})</span>}</>
+      return <><a href={address} target="_blank" rel="noopener noreferrer">{inline(t.tokens, depth)}</a>{t.text !== address && <span class="soft"> ({address})</span>}</>
     }
     default: return token.raw
   }
