@@ -49,6 +49,19 @@ test('a text beyond the limits is shown as it is', () => {
     assert.ok(md(text).length >= text.trim().length, text.slice(0, 10))
 })
 
+test('no text within the limit of length takes long', () => {
+  for (const [text, plain] of [
+    ['**a_*'.repeat(6_500), true], ['*a '.repeat(5_000) + 'a*'.repeat(5_000), true], ['**a '.repeat(4_000) + ' a**'.repeat(4_000), true], ['a_'.repeat(16_000), true],
+    ['|a'.repeat(50) + '\n' + '|-'.repeat(50) + '\n' + '|\n'.repeat(15_000), true], ['- a\n'.repeat(8_000), true],
+    [('**a_*'.repeat(260) + '\n\n').repeat(24), true], ['A **bold** word, `some_code` and _more_.\n\n'.repeat(700), false],
+    ['|a|b|\n|-|-|\n' + '|c|`d_e`|\n'.repeat(700), false], ['```\n' + 'snake_case(a * b)\n'.repeat(300) + '```', false],
+  ] as const) {
+    const start = performance.now(), shown = md(text)
+    assert.ok(performance.now() - start < 3_000, `${text.slice(0, 20)} takes ${performance.now() - start} ms`)
+    assert.equal(shown === `<p>${text}</p>`, plain, text.slice(0, 20))
+  }
+})
+
 // A person approves what the page shows, and the agent gets the source.
 test('every word of the source is shown', () => {
   const hides = ['[//]: # (hidden rm)', '[x]: https://a.example "hidden"', '[x]: hidden\n[x]: hidden2', 'a [b](https://a.example "hidden") c', '![b](https://a.example "hidden")',
