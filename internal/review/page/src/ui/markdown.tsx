@@ -110,7 +110,10 @@ function span(token: Token, depth: number): ComponentChildren {
     case 'link': {
       const address = webAddress(t.href)
       if (!address || t.title) return t.raw
-      return <><a href={address} target="_blank" rel="noopener noreferrer">{inline(t.tokens, depth)}</a>{t.text !== t.href && <span class="soft"> ({t.href})</span>}</>
+      // The address that opens can differ from the written one: letters of another alphabet that look alike become xn--.
+      const opens = address === t.href + '/' ? t.href : address
+      const more = [...new Set([t.href, opens])].filter(a => a !== t.text)
+      return <><a href={opens} target="_blank" rel="noopener noreferrer">{inline(t.tokens, depth)}</a>{more.length > 0 && <bdi class="soft" dir="ltr"> ({more.join(', opens ')})</bdi>}</>
     }
     default: return token.raw
   }
