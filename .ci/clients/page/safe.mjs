@@ -29,6 +29,7 @@ const hostile = [
   '![x](https://planloop.invalid/leak.png) [see](https://planloop.invalid/leak "onmouseover=window.hurt=1")',
   '[r]: javascript:window.hurt=1',
 ];
+const lines = hostile.map((text) => text.replaceAll('\n', ' ')); // for fields of one line
 
 const browser = await Browser.start(packages, chromium);
 try {
@@ -54,8 +55,8 @@ async function textsAreTexts() {
     for (const text of hostile) await agent.call('planning_ask_user', { question: `Is this right: ${text}` });
     await agent.call('planloop_alert', { id: 'ci', level: 'blocker', message: hostile.join(' ') });
     await agent.call('planning_submit_plan', {
-      summary: `Show ${hostile[0]}`, context_notes: hostile.join('\n'), questions: hostile.map((text) => `And ${text}?`), reasoning: hostile.join('\n'),
-      steps: hostile.map((text, i) => ({ title: `Build ${text}`, type: 'feature', risk: 'low', tools: [`a${text.slice(0, 50)}`], details: hostile.join('\n'),
+      summary: `Show ${hostile[0]}`, context_notes: hostile.join('\n'), questions: lines.map((text) => `And ${text}?`), reasoning: hostile.join('\n'),
+      steps: lines.map((text, i) => ({ title: `Build ${text}`, type: 'feature', risk: 'low', tools: [`a${text.slice(0, 50)}`], details: hostile.join('\n'),
         relevant_file_paths: [names[i % names.length] ?? 'README.md'], context_hints: [`Read ${text} and \`README.md\``], acceptance_criteria: [`It shows ${text}`], verify: `echo ${i}` })),
     });
     const person = await browser.person();

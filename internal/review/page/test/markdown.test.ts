@@ -28,7 +28,7 @@ test('blocks and spans become elements', () => {
     ['```mermaid\ngraph TD\n```', '<span>mermaid</span><pre><code>graph TD</code></pre>'],
     ['```\nnever ends', '<pre><code>never ends</code></pre>'],
     ['|a|b|\n|-|-|\n|1|*2*|', '<div><table><thead><tr><th>a</th><th>b</th></tr></thead><tbody><tr><td>1</td><td><em>2</em></td></tr></tbody></table></div>'],
-    ['see [docs](https://a.example/x)', '<p>see <a href=https://a.example/x>docs</a><span> (https://a.example/x)</span></p>'],
+    ['see [docs](https://a.example/x)', '<p>see <a href=https://a.example/x>docs</a><bdi> (https://a.example/x)</bdi></p>'],
     ['https://a.example/x', '<p><a href=https://a.example/x>https://a.example/x</a></p>'],
   ] as const) assert.equal(md(text), want, text)
 })
@@ -47,6 +47,31 @@ test('a text beyond the limits is shown as it is', () => {
   for (const text of ['x'.repeat(40_000), '>'.repeat(10_000) + 'a', '- '.repeat(5_000) + 'a', '1. '.repeat(3_000) + 'a']) assert.equal(md(text), `<p>${text}</p>`)
   for (const text of ['['.repeat(10_000), '*'.repeat(10_000) + 'a', '|a'.repeat(8_000) + '\n|-'.repeat(8_000), '<'.repeat(30_000), '\u202e\u0000\u001b[31m', '![['.repeat(9_000)])
     assert.ok(md(text).length >= text.trim().length, text.slice(0, 10))
+})
+
+test('a link shows the address that opens', () => {
+  for (const [text, opens] of [
+    ['https://b\u0430nk.example/x', 'https://xn--bnk-6cd.example/x'], ['[a](https://b\u0430nk.example/x)', 'https://xn--bnk-6cd.example/x'],
+    ['https://good.example\\@other.example/', 'https://good.example/@other.example/'], ['[https://good.example](https:other.example)', 'https://other.example'],
+    ['[a](https://a.example/\u202egnp.exe)', 'https://a.example/%E2%80%AEgnp.exe'], ['www.a.example', 'http://www.a.example'], ['https://a.example', 'https://a.example'],
+  ] as const) {
+    const href = /href=([^>]+)>/.exec(md(text))?.[1] ?? ''
+    assert.equal(href.replace(/\/$/, ''), opens.replace(/\/$/, ''), text)
+    assert.ok(textOf(render(text)).includes(href), `${text}: ${textOf(render(text))}`)
+  }
+})
+
+test('no text within the limit of length takes long', () => {
+  for (const [text, plain] of [
+    ['**a_*'.repeat(6_500), true], ['*a '.repeat(5_000) + 'a*'.repeat(5_000), true], ['**a '.repeat(4_000) + ' a**'.repeat(4_000), true], ['a_'.repeat(16_000), true],
+    ['|a'.repeat(50) + '\n' + '|-'.repeat(50) + '\n' + '|\n'.repeat(15_000), true], ['- a\n'.repeat(8_000), true],
+    [('**a_*'.repeat(260) + '\n\n').repeat(24), true], ['A **bold** word, `some_code` and _more_.\n\n'.repeat(700), false],
+    ['|a|b|\n|-|-|\n' + '|c|`d_e`|\n'.repeat(700), false], ['```\n' + 'snake_case(a * b)\n'.repeat(300) + '```', false],
+  ] as const) {
+    const start = performance.now(), shown = md(text)
+    assert.ok(performance.now() - start < 3_000, `${text.slice(0, 20)} takes ${performance.now() - start} ms`)
+    assert.equal(shown === `<p>${text}</p>`, plain, text.slice(0, 20))
+  }
 })
 
 // A person approves what the page shows, and the agent gets the source.

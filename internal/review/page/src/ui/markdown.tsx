@@ -6,7 +6,8 @@ import { isValidElement, type ComponentChildren } from 'preact'
 import { useMemo } from 'preact/hooks'
 
 // A text beyond these limits is shown as it is, so that no text can hang the page.
-const mostLetters = 32_768, mostDeep = 20
+// The parser's time grows with the square of the marks of emphasis in a paragraph, and a short row of a table has all its columns.
+const mostLetters = 32_768, mostDeep = 20, mostMarks = 800, mostElements = 10_000
 const tooDeep = new RegExp(`^(?:[ \\t]*(?:>|[-*+]|\\d+[.)])){${mostDeep}}`, 'm')
 
 export function Markdown({ of }: { of: string }) {
@@ -18,6 +19,8 @@ export function Markdown({ of }: { of: string }) {
 export function render(text: string): ComponentChildren {
   const source = text.replace(/\r\n?/g, '\n')
   if (source.length > mostLetters || tooDeep.test(source)) return asIs(text)
+  if (source.split(/\n[ \t]*\n/).some(part => (part.match(/[*_~]/g)?.length ?? 0) > mostMarks)) return asIs(text)
+  elements = 0
   try {
     const tokens = lexer(source)
     if (tokens.map(t => t.raw).join('') !== source) return asIs(text) // the parser drops a repeated definition
@@ -25,6 +28,14 @@ export function render(text: string): ComponentChildren {
   } catch {
     return asIs(text)
   }
+}
+
+// elements counts the elements of the text that is rendered.
+let elements = 0
+
+function add(n: number): void {
+  elements += n
+  if (elements > mostElements) throw new RangeError('too many elements')
 }
 
 const asIs = (text: string) => <p class="as-is">{text}</p>
@@ -48,6 +59,7 @@ export function textOf(node: ComponentChildren): string {
 }
 
 function block(token: Token, depth: number): ComponentChildren {
+  add(1)
   if (depth > mostDeep) return asIs(token.raw)
   const t = token as MarkedToken
   switch (t.type) {
@@ -62,14 +74,17 @@ function block(token: Token, depth: number): ComponentChildren {
       const items = t.items.map(item => <li>{item.tokens.map(b => block(b, depth + 1))}</li>)
       return t.ordered ? <ol start={t.start || 1}>{items}</ol> : <ul>{items}</ul>
     }
-    case 'table': return (
-      <div class="wide" tabIndex={0} role="group" aria-label="Table">
-        <table>
-          <thead><tr>{t.header.map(c => <th>{inline(c.tokens, depth)}</th>)}</tr></thead>
-          <tbody>{t.rows.map(row => <tr>{row.map(c => <td>{inline(c.tokens, depth)}</td>)}</tr>)}</tbody>
-        </table>
-      </div>
-    )
+    case 'table': {
+      add(t.header.length * (t.rows.length + 1))
+      return (
+        <div class="wide" tabIndex={0} role="group" aria-label="Table">
+          <table>
+            <thead><tr>{t.header.map(c => <th>{inline(c.tokens, depth)}</th>)}</tr></thead>
+            <tbody>{t.rows.map(row => <tr>{row.map(c => <td>{inline(c.tokens, depth)}</td>)}</tr>)}</tbody>
+          </table>
+        </div>
+      )
+    }
     case 'checkbox': return inline([t], depth)
     default: return asIs(token.raw.trimEnd()) // HTML and definitions among others
   }
@@ -80,6 +95,7 @@ function inline(tokens: Token[], depth: number): ComponentChildren {
 }
 
 function span(token: Token, depth: number): ComponentChildren {
+  add(1)
   if (depth > mostDeep) return token.raw
   const t = token as MarkedToken
   switch (t.type) {
@@ -94,7 +110,10 @@ function span(token: Token, depth: number): ComponentChildren {
     case 'link': {
       const address = webAddress(t.href)
       if (!address || t.title) return t.raw
-      return <><a href={address} target="_blank" rel="noopener noreferrer">{inline(t.tokens, depth)}</a>{t.text !== address && <span class="soft"> ({address})</span>}</>
+      // The address that opens can differ from the written one: letters of another alphabet that look alike become xn--.
+      const opens = address === t.href + '/' ? t.href : address
+      const more = [...new Set([t.href, opens])].filter(a => a !== t.text)
+      return <><a href={opens} target="_blank" rel="noopener noreferrer">{inline(t.tokens, depth)}</a>{more.length > 0 && <bdi class="soft" dir="ltr"> ({more.join(', opens ')})</bdi>}</>
     }
     default: return token.raw
   }
