@@ -40,7 +40,7 @@ func startedTries() map[string][]string {
 		"init":   {"claude", "--remove claude", "--scope project claude", "--dry-run claude", "--check claude"},
 
 		"doctor": {"", "--repair", "--restore damaged-1", "--restore false"},
-		"review": {"", "--no-open"}, "template save": {"mine", "mine --force"},
+		"review": {"", "--no-open"}, "demo": {""}, "template save": {"mine", "mine --force"},
 	}
 }
 

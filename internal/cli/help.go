@@ -56,7 +56,10 @@ func firstCommands() []string {
 func (a *app) shortenHelp(root *cobra.Command) {
 	help := root.HelpFunc()
 	all := newCommand("all", "", nil, nil)
-	all.SetHelpFunc(func(_ *cobra.Command, args []string) { help(root, args) })
+	all.SetHelpFunc(func(cmd *cobra.Command, args []string) {
+		root.SetOut(cmd.OutOrStdout())
+		help(root, args)
+	})
 	root.AddCommand(all, newCommand("agents", "", nil, nil))
 	root.SetHelpFunc(func(cmd *cobra.Command, args []string) {
 		if cmd != root {

@@ -9,6 +9,7 @@
 //
 // The last line gives them a palette, which saves two thirds of their size. /tmp/ann appears in the pictures and must not
 // exist before. Times are those of the run.
+import { spawnSync } from 'node:child_process';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 
@@ -38,12 +39,18 @@ async function story() {
   const review = await Review.start(packages, shop);
   ended.push(() => review.stop());
   const wide = await look(review, { width: 1280, height: 760 }, 'light');
-  const claude = await agent(shop, 'claude');
+  spawnSync(program, ['init', 'claude', '--yes'], { cwd: shop.workspace, env: shop.env });
+  const started = await Agent.start(packages, shop, 'claude-code');
+  ended.push(() => started.stop());
+  const claude = { call: (tool, input = {}) => { heard(shop, tool, input); return started.call(tool, input); } };
   await claude.call('planning_enter_plan_mode', { reason: 'Signing in touches every request.' });
   await claude.call('planning_submit_plan', passkeys);
   await decision(wide);
   await comment(wide, 2, 'Which lock does the migration take?');
   await comment(wide, 5, 'Keep the form until nearly everybody has a passkey.');
+  await wide.keyboard.press('Escape'); // leaves the field
+  await wide.keyboard.press('Escape'); // closes the step
+  await wide.evaluate(() => { document.activeElement.blur(); scrollTo(0, 0); });
   await wide.mouse.move(0, 0);
   await picture(wide, 'review-plan');
 
@@ -75,6 +82,12 @@ async function story() {
   await wide.evaluate(() => document.activeElement.blur());
   await wide.setViewportSize({ width: 1100, height: 660 });
   await picture(wide, 'review-inbox');
+}
+
+// heard has the hook hear of a call, as the host does.
+function heard(there, tool, input) {
+  const event = { session_id: 's1', hook_event_name: 'PreToolUse', tool_name: `mcp__planloop__${tool}`, tool_input: input };
+  spawnSync(program, ['hook', 'claude', 'pre-tool-use'], { cwd: there.workspace, env: there.env, input: JSON.stringify(event) });
 }
 
 // inHost takes the page in a conversation.
