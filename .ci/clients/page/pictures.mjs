@@ -50,7 +50,12 @@ async function story() {
   await comment(wide, 5, 'Keep the form until nearly everybody has a passkey.');
   await wide.keyboard.press('Escape'); // leaves the field
   await wide.keyboard.press('Escape'); // closes the step
-  await wide.evaluate(() => { document.activeElement.blur(); scrollTo(0, 0); });
+  await wide.getByRole('textbox', { name: 'Comment on step 5' }).waitFor({ state: 'detached' });
+  await wide.evaluate(() => new Promise((drawn) => {
+    document.activeElement.blur();
+    scrollTo(0, 0);
+    requestAnimationFrame(() => requestAnimationFrame(drawn));
+  }));
   await wide.mouse.move(0, 0);
   await picture(wide, 'review-plan');
 
