@@ -53,7 +53,7 @@ async function story() {
   await wide.getByRole('textbox', { name: 'Comment on step 5' }).waitFor({ state: 'detached' });
   await wide.evaluate(() => new Promise((drawn) => {
     document.activeElement.blur();
-    scrollTo(0, 0);
+    for (const e of document.querySelectorAll('*')) if (e.scrollTop) e.scrollTop = 0;
     requestAnimationFrame(() => requestAnimationFrame(drawn));
   }));
   await wide.mouse.move(0, 0);
