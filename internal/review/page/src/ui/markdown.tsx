@@ -19,7 +19,9 @@ export function Markdown({ of }: { of: string }) {
 export function render(text: string): ComponentChildren {
   const source = text.replace(/\r\n?/g, '\n')
   if (source.length > mostLetters || tooDeep.test(source)) return asIs(text)
-  if (source.split(/\n[ \t]*\n/).some(part => (part.match(/[*_~]/g)?.length ?? 0) > mostMarks)) return asIs(text)
+  const parts = source.split(/\n[ \t]*\n/)
+  if (parts.some(part => (part.match(/[*_~]/g)?.length ?? 0) > mostMarks)) return asIs(text)
+  if (parts.reduce((sum, part) => sum + mostCells(part), 0) > mostElements) return asIs(text)
   elements = 0
   try {
     const tokens = lexer(source)
@@ -28,6 +30,12 @@ export function render(text: string): ComponentChildren {
   } catch {
     return asIs(text)
   }
+}
+
+// mostCells returns how many cells the tables of a part can have at most. The parser would fill short rows with empty cells.
+function mostCells(part: string): number {
+  const lines = part.split('\n'), columns = lines.map(line => /^[ \t>|:-]+$/.test(line) ? line.split('|').length - 1 : 0)
+  return lines.length * columns.reduce((most, n) => Math.max(most, n), 0)
 }
 
 // elements counts the elements of the text that is rendered.
