@@ -148,6 +148,8 @@ func mapTexts(name string, part json.RawMessage, f func(name, text string) strin
 	var list []json.RawMessage
 	var fields map[string]json.RawMessage
 	switch {
+	case string(part) == "null": // would be decoded as each of them
+		return part
 	case json.Unmarshal(part, &text) == nil:
 		return json.RawMessage(object(f(name, text)))
 	case json.Unmarshal(part, &list) == nil:
