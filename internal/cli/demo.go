@@ -23,7 +23,7 @@ func newDemoCommand(a *app) *cobra.Command {
 	isAgent := false
 	cmd := newCommand("demo", "", noArguments, func(cmd *cobra.Command, _ []string) error {
 		if isAgent {
-			return demo.Agent(cmd.Context(), ownPath(), version(), a.out)
+			return demo.Agent(cmd.Context(), ownPath(), version(), a.in, a.out)
 		}
 		return a.demo(cmd.Context())
 	})
@@ -70,7 +70,7 @@ func (s *demoSeat) begin() error {
 }
 
 // Hear prints a line, with its speaker where that changes.
-func (s *demoSeat) Hear(speaker demo.Speaker, line string) error {
+func (s *demoSeat) Hear(ctx context.Context, speaker demo.Speaker, line string) error {
 	names := map[demo.Speaker]string{demo.TheAgent: "agent", demo.Planloop: "planloop"}
 	name := names[speaker]
 	if speaker == s.last {
@@ -78,7 +78,11 @@ func (s *demoSeat) Hear(speaker demo.Speaker, line string) error {
 	}
 	s.last = speaker
 	if !s.playing {
-		time.Sleep(readingTime)
+		select {
+		case <-time.After(readingTime):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
 	}
 	return s.say(name, safetext.EscapeLine(line))
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// agent is the scripted agent in its own process. It plays Claude Code, whose hook command it calls as Claude Code does.
+// agent is the scripted agent in its own process. It plays Claude Code, and calls the hook command as that does.
 type agent struct {
 	program string // planloop
 	project string
@@ -34,8 +34,15 @@ const (
 	gets  = "REPLY" // planloop's reply to it
 )
 
-// Agent plays the agent's part in the working directory and prints one marked line for everything that it does. program is planloop.
-func Agent(ctx context.Context, program, version string, out io.Writer) error {
+// Agent plays the agent's part in the working directory until in ends, and prints one marked line for everything that it does. program is
+// planloop.
+func Agent(ctx context.Context, program, version string, in io.Reader, out io.Writer) error {
+	ctx, end := context.WithCancel(ctx)
+	defer end()
+	go func() { // ends with the process, at the latest
+		_, _ = io.Copy(io.Discard, in)
+		end()
+	}()
 	project, err := os.Getwd()
 	if err != nil {
 		return fmt.Errorf("find the demo's project: %w", err)
@@ -158,16 +165,23 @@ func (a *agent) call(ctx context.Context, tool string, arguments object) (reply,
 	if err != nil {
 		return got, fmt.Errorf("call %s: %w", tool, err)
 	}
-	printed, err := json.Marshal(result)
-	if err == nil {
-		err = json.Unmarshal(printed, &struct {
-			Reply *reply `json:"structuredContent"`
-		}{&got})
-	}
 	if result.IsError {
-		err = fmt.Errorf("%s refused: %s", tool, printed)
+		return got, fmt.Errorf("%s refused: %s", tool, textOf(result.Content))
+	}
+	printed, err := json.Marshal(result.StructuredContent)
+	if err == nil {
+		err = json.Unmarshal(printed, &got)
 	}
 	return got, err
+}
+
+func textOf(parts []mcp.Content) (text string) {
+	for _, part := range parts {
+		if is, ok := part.(*mcp.TextContent); ok {
+			text += is.Text
+		}
+	}
+	return text
 }
 
 // reply is the part of a tool's reply that the agent reads.

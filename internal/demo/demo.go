@@ -6,17 +6,18 @@ import (
 	"fmt"
 	"os/exec"
 	"strings"
+	"time"
 )
 
 // Person is the part of the demo that a person plays, or the demo for them.
 type Person interface {
 	// Hear shows a line of the story.
-	Hear(speaker Speaker, line string) error
+	Hear(ctx context.Context, speaker Speaker, line string) error
 	// Decide takes the decision on the waiting plan, submitted for the given time, from 1.
 	Decide(ctx context.Context, submission int) error
 }
 
-// Speaker says whose line it is.
+// Speaker is the speaker of a line.
 type Speaker string
 
 // The speakers.
@@ -32,6 +33,11 @@ func Play(ctx context.Context, p *Place, agent []string, person Person) error {
 	command.Dir, command.Env = p.Project, p.Environ()
 	var faults strings.Builder
 	command.Stderr = &faults
+	alive, err := command.StdinPipe() // its end ends the agent and the agent's processes, which must not write into a removed place
+	if err != nil {
+		return fmt.Errorf("hold on to the scripted agent: %w", err)
+	}
+	command.Cancel, command.WaitDelay = alive.Close, endingTime
 	printed, err := command.StdoutPipe()
 	if err != nil {
 		return fmt.Errorf("read the output of the scripted agent: %w", err)
@@ -39,17 +45,22 @@ func Play(ctx context.Context, p *Place, agent []string, person Person) error {
 	if err := command.Start(); err != nil {
 		return fmt.Errorf("start the scripted agent: %w", err)
 	}
-	told := tell(ctx, bufio.NewScanner(printed), person)
-	if told != nil {
-		command.Process.Kill()
+	if err := pass(ctx, bufio.NewScanner(printed), person); err != nil {
+		_ = alive.Close()  // it may have ended
+		_ = command.Wait() // its part was not over
+		return err
 	}
-	if err := command.Wait(); err != nil && told == nil {
+	if err := command.Wait(); err != nil {
 		return fmt.Errorf("the scripted agent failed: %w\n%s", err, strings.TrimSpace(faults.String()))
 	}
-	return told
+	return nil
 }
 
-func tell(ctx context.Context, lines *bufio.Scanner, person Person) error {
+// endingTime is the time that the agent has to end.
+const endingTime = 10 * time.Second
+
+// pass passes the agent's lines on.
+func pass(ctx context.Context, lines *bufio.Scanner, person Person) error {
 	submissions := 0
 	for lines.Scan() {
 		mark, line, _ := strings.Cut(lines.Text(), " ")
@@ -58,7 +69,7 @@ func tell(ctx context.Context, lines *bufio.Scanner, person Person) error {
 			submissions++
 			err = person.Decide(ctx, submissions)
 		} else {
-			err = person.Hear(Speaker(mark), line)
+			err = person.Hear(ctx, Speaker(mark), line)
 		}
 		if err != nil {
 			return err

@@ -3,6 +3,7 @@
 package demo
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -28,21 +29,31 @@ const (
 	addition     = "\nA failed payment is retried 3 times: `retries` in payments.json.\n"
 )
 
-// NewPlace makes the folder. environ is the environment to start from; variables that lead to the user's own settings, or make an agent's
-// shell of this one, are dropped. Remove deletes the folder.
+// NewPlace makes the folder. environ is the environment to start from, without the variables that lead to the user's own settings and
+// projects. Remove deletes the folder.
 func NewPlace(environ []string) (*Place, error) {
 	folder, err := os.MkdirTemp("", "planloop-demo-")
 	if err != nil {
 		return nil, fmt.Errorf("make a folder for the demo: %w", err)
 	}
-	if folder, err = filepath.EvalSymlinks(folder); err != nil {
-		return nil, fmt.Errorf("find the demo's folder: %w", err)
+	p, err := furnish(folder, environ)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("make the demo's project: %w", err), os.RemoveAll(folder))
+	}
+	return p, nil
+}
+
+func furnish(folder string, environ []string) (*Place, error) {
+	folder, err := filepath.EvalSymlinks(folder)
+	if err != nil {
+		return nil, err
 	}
 	p := &Place{folder: folder, Project: filepath.Join(folder, "shop"), Home: filepath.Join(folder, "home")}
 	p.env = slices.DeleteFunc(slices.Clone(environ), func(variable string) bool {
 		name, _, _ := strings.Cut(variable, "=")
 		return strings.HasPrefix(name, "PLANLOOP_") || strings.HasPrefix(name, "XDG_") && name != "XDG_RUNTIME_DIR"
 	})
+	p.env = append(p.env, "PLANLOOP_WORKSPACE="+p.Project) // before a host's variable for the user's project
 	for _, name := range []string{"HOME", "USERPROFILE", "LOCALAPPDATA", "APPDATA"} {
 		p.env = append(p.env, name+"="+p.Home)
 	}
@@ -51,12 +62,12 @@ func NewPlace(environ []string) (*Place, error) {
 	}
 	for _, dir := range []string{p.Project, p.Home, filepath.Join(p.Project, ".git")} {
 		if err := os.Mkdir(dir, 0o700); err != nil {
-			return nil, fmt.Errorf("make the demo's project: %w", err)
+			return nil, err
 		}
 	}
 	for name, text := range map[string]string{settingsFile: settings, readMe: introduction} {
 		if err := os.WriteFile(filepath.Join(p.Project, name), []byte(text), 0o600); err != nil {
-			return nil, fmt.Errorf("make the demo's project: %w", err)
+			return nil, err
 		}
 	}
 	return p, nil
