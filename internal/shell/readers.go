@@ -7,16 +7,23 @@ import (
 )
 
 // why explains the refusal of a well-known command, and suggests another.
-type why struct{ reason, instead string }
+type why struct {
+	reason, instead string
+	changes         bool
+}
 
 // refused lists well-known commands that do not only read, by name.
 var refused = sync.OnceValue(func() map[string]why {
 	table := map[string]why{}
 	for group, names := range names() {
 		reason, instead, ok := strings.Cut(group, " |")
+		changing, _, changes := strings.Cut(group, " !")
+		if changes {
+			reason = changing
+		}
 		for _, name := range names {
-			if ok {
-				table[name] = why{reason, strings.TrimSpace(instead)}
+			if ok && !table[name].changes || changes {
+				table[name] = why{reason, strings.TrimSpace(instead), changes}
 			}
 		}
 	}

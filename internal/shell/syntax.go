@@ -68,7 +68,7 @@ func (j *classifier) foreground(s *syntax.Stmt) string {
 		return ""
 	}
 	text := j.source[s.Pos().Offset():min(s.Cmd.End().Offset(), uint(len(j.source)))]
-	if len(text) > 2000 || classify(text, ours) != nil {
+	if len(text) > 2000 || !reads(text) {
 		return ""
 	}
 	return text
