@@ -70,6 +70,14 @@ func (a *app) confine(cmd *cobra.Command, wall sandbox.Wall, command []string) e
 	return nil
 }
 
+// confining returns the path by which agents call this program to confine a command; "" where no wall can be built.
+func confining() string {
+	if !slices.ContainsFunc(sandbox.Walls(), sandbox.Has) {
+		return ""
+	}
+	return ownPath()
+}
+
 // longestConfined is how long a confined command may run.
 const longestConfined = 24 * time.Hour
 

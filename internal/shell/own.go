@@ -68,3 +68,22 @@ func (w word) literal() bool {
 		return true
 	})
 }
+
+// confines is how a command of planloop that runs another one in the sandbox begins, after the program.
+const confines = " confine -- "
+
+// Confined returns the form of a command by which program, a planloop, runs it in the sandbox; "" if there is none. ConfinedPattern allows
+// that form, and no other.
+func Confined(program, command string) string {
+	command = strings.TrimPrefix(strings.TrimSpace(command), "planloop"+confines) // the PATH may find another planloop
+	words := "bash -c '" + strings.ReplaceAll(command, "'", `'"'"'`) + "'"
+	for _, form := range []string{program + confines + command, program + confines + words} {
+		if ClassifyForHost(form, ConfinedPattern(program)).Allowed {
+			return form
+		}
+	}
+	return ""
+}
+
+// ConfinedPattern returns the pattern, like those of the user, of commands that a planloop runs in the sandbox.
+func ConfinedPattern(program string) string { return program + confines + "*" }
