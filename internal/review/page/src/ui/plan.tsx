@@ -1,6 +1,7 @@
 // The shown plan: its objective, its progress, its steps, and the comments on the whole plan.
 
 import { useSignal } from '@preact/signals'
+import type { ComponentChildren } from 'preact'
 import { useLayoutEffect } from 'preact/hooks'
 import { bind } from '../keys'
 import { allOpen, clock, current, editing, former, formerPlan, mayDecide, pane, printing, roomy, selected, shown, showsDraft, skipping, view } from '../store'
@@ -11,7 +12,7 @@ import { edit, EditStep } from './edit'
 import { AskForPlan } from './mode'
 import { Past } from './former'
 import { passage } from '../passage'
-import { Markdown } from './markdown'
+import { Markdown, plain } from './markdown'
 import { Prose } from './prose'
 import { FactsLine } from './facts'
 import { focus } from './focus'
@@ -65,7 +66,7 @@ function PlanHead({ plan: p }: { plan: Plan }) {
           <progress max={of} value={done - unverified} aria-label={`${done} of ${of} steps are done`} />
         </div>
       )}
-      {summary && <details class="summary" open={printing.value || allOpen.value}><summary class="text"><Prose of={summary} /></summary></details>}
+      {summary && <div class="summary">{folds([summary]) ? <Folded text={summary}><Markdown of={summary} /></Folded> : <Markdown of={summary} />}</div>}
       {showsDraft.value && v?.draft?.host_text && (
         <details class="host-text" open>
           <summary>The whole plan from {v.draft.host}, which an approval covers</summary>
@@ -136,14 +137,22 @@ function Facts({ first: before = [], more }: { first?: PageFact[]; more: PageFac
 
 const long = { texts: 3, characters: 300 }
 
-// Fact folds long texts to their beginning.
+// folds reports whether texts are too long to be shown at once.
+function folds(texts: string[]): boolean {
+  return !printing.value && !allOpen.value && (texts.length > long.texts || texts.join().length > long.characters || texts.some(text => text.trim().includes('\n\n')))
+}
+
+// Folded shows the beginning of a long text, and the whole of it on demand.
+function Folded({ text, more = 0, children }: { text: string; more?: number; children: ComponentChildren }) {
+  return <details class="fold"><summary><span class="text">{plain(text)}</span><span class="soft">{more > 0 && `and ${more} `}more</span><span class="soft less">less</span></summary>{children}</details>
+}
+
 function Fact({ label, texts, urgent }: PageFact) {
-  const folds = !printing.value && !allOpen.value && (texts.length > long.texts || texts.join().length > long.characters)
-  const items = texts.map((text, i) => <li key={i} class="text"><Prose of={text} /></li>)
+  const all = <ul role="list">{texts.map((text, i) => <li key={i}><Markdown of={text} /></li>)}</ul>
   return (
     <div class={urgent ? 'urgent' : undefined}>
       <dt>{label}</dt>
-      <dd>{folds ? <details><summary><span class="text"><Prose of={texts[0]!} /></span><span class="soft">{texts.length > 1 && `and ${texts.length - 1} `}more</span></summary><ul role="list">{items.slice(1)}</ul></details> : <ul role="list">{items}</ul>}</dd>
+      <dd>{folds(texts) ? <Folded text={texts[0]!} more={texts.length - 1}>{all}</Folded> : all}</dd>
     </div>
   )
 }

@@ -10,6 +10,7 @@ import type { Choice, Run, Step } from '../types'
 import { listed, standing } from '../status'
 import { edit } from './edit'
 import { StatusMark } from './icons'
+import { Markdown } from './markdown'
 import { Prose } from './prose'
 import { ago, count, hostName, sentence, span } from './format'
 import { doing } from './live'
@@ -88,7 +89,7 @@ function WaitingFor({ asks: all, steps, boxes }: { asks: Run['asks']; steps: rea
         {entries.map(({ number, what, why, how }, i) => (
           <li key={i}>
             {number === undefined ? <b>{sentence(what)}</b> : <button class="link" onClick={() => { boxed(number) ? focus('asks-' + number) : openStep(number) }}>{sentence(what)}</button>}
-            {why && !boxed(number) && <p class="text soft"><Prose of={why} /></p>}
+            {why && !boxed(number) && <div class="soft"><Markdown of={why} /></div>}
             {how && <p class="small soft">{how}</p>}
           </li>
         ))}
@@ -222,7 +223,7 @@ function Ended({ step: s }: { step: Step }) {
           <StatusMark status={s.status} /><span class="unseen">{s.status} </span><span class="number">{s.number}</span><span class="title"><Prose of={s.title} /></span>
           <span class="soft small">{checked(s)}{s.pause ? 'answered' : span((Date.parse(s.completed_at!) - Date.parse(s.started_at!)) / 1000)}, {ago(s.completed_at, clock.value)}</span>
         </summary>
-        {s.pause && !s.tool ? <p class="text"><Prose of={s.pause} /> <b><Prose of={s.output ?? ''} /></b></p> : open.value && <Tail step={s.number} given={s.error ?? s.output} />}
+        {s.pause && !s.tool ? <div><Markdown of={s.pause} /><p class="text"><b>{s.output}</b></p></div> : open.value && <Tail step={s.number} given={s.error ?? s.output} />}
       </details>
     </li>
   )
@@ -279,7 +280,8 @@ export function StepAsk({ step: s }: { step: Step }) {
   const rest = ask.choices.filter(c => c === 'retry' || c === 'happened' || c === 'skip' || c === 'abort')
   return (
     <section class={`ask is-${ask.kind}`} aria-label={`Request of step ${s.number}`}>
-      <p class="text">{ask.early && <b>It will ask before it runs. </b>}{ask.kind === 'unknown' ? `${sentence(ask.text || asks.unknown!)} Check whether it was done.` : ask.text || asks[ask.kind]}</p>
+      {ask.early && <p><b>It will ask before it runs.</b></p>}
+      {ask.kind === 'unknown' ? <p class="text">{sentence(ask.text || asks.unknown!)} Check whether it was done.</p> : <Markdown of={ask.text || asks[ask.kind] || ''} />}
       {ask.kind === 'unknown' && s.error && s.error !== ask.text && <pre class="wrong" tabIndex={0} aria-label="Error">{s.error}</pre>}
       {ask.kind === 'unknown' && <Tail step={s.number} given={s.output} />}
       {!mayDecide.value && ask.args && <pre tabIndex={0} aria-label="Arguments">{ask.args}</pre>}
