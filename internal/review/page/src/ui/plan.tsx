@@ -11,7 +11,6 @@ import { NewComment, CommentList } from './comments'
 import { edit, EditStep } from './edit'
 import { AskForPlan } from './mode'
 import { Past } from './former'
-import { passage } from '../passage'
 import { Markdown, plain } from './markdown'
 import { Prose } from './prose'
 import { FactsLine } from './facts'
@@ -192,9 +191,9 @@ function usePlanKeys(): void {
       { keys: ['Enter'], what: 'Open the first step, or read the chosen one', group: 'Steps', when: here, run: () => selected.value ? focus('step-' + selected.value) : go(1) },
       { keys: ['Escape'], what: 'Close the step', group: 'Steps', when: chosen, run: () => close(selected.value, editing.value || skipping.value > 0) },
       { keys: ['o'], what: 'Open all steps, or fold them', group: 'Steps', when: here, run: () => { allOpen.value = !allOpen.value } },
-      { keys: ['c'], what: 'Comment on the step', group: 'Steps', when: () => chosen() && mayDecide.value && !passage.value, run: () => comment(selected.value) },
+      { keys: ['c'], what: 'Comment on the step', group: 'Steps', when: () => chosen() && mayDecide.value, run: () => comment(selected.value) },
       { keys: ['e'], what: 'Edit the step', group: 'Steps', when: changeable, run: () => edit(selected.value) },
-      { keys: ['x'], what: 'Skip the step, or remove it from a draft', group: 'Steps', when: () => changeable() && !passage.value, run: () => skip(selected.value) },
+      { keys: ['x'], what: 'Skip the step, or remove it from a draft', group: 'Steps', when: changeable, run: () => skip(selected.value) },
     )
   }, [])
 }
