@@ -29,7 +29,8 @@ function prepareGraph(): void {
     if (steps.length <= many) return
     setTimeout(() => {
       stop()
-      arrange(steps.map(s => ({ n: s.number, after: s.depends_on ?? [] })), { width: innerWidth * .75, height: innerHeight * .75 }).catch(() => {})
+      const room = { width: Math.min(1120, innerWidth - 290), height: Math.min(1000, innerHeight - 220) - 40 } // about as in style.css: another shape only costs time
+      arrange(steps.map(s => ({ n: s.number, after: s.depends_on ?? [] })), room).catch(() => {})
     }, 300)
   })
 }
