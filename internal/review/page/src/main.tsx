@@ -14,6 +14,7 @@ const entered = enter() // takes the code out of the address bar before anything
 arrangeBy(byWorker('/graph.js'))
 prepareGraph()
 const place = document.getElementById('page')
+place?.replaceChildren() // the frame that index.html shows until now
 if (place) render(<Shell />, place)
 listen(document)
 entered.catch((e: unknown) => { fault.value = asFault(e) }).finally(() => {

@@ -56,6 +56,7 @@ export function Shell() {
           </>}
         </div>
         {!v && <h1 class="unseen">planloop</h1>}
+        {!v && connection.value === 'live' && !(heard.value && inbox.value.workspaces.length === 0) && <div class="skeleton" />}
         {v && (
           <div class="place-head">
             <div class="place-name"><h1>{v.workspace.name}</h1> {!former.value && !v.draft?.decidable && v.phase !== 'gathering' && <span class="soft"><Prose of={sentence(v.headline, names.value)} /></span>}</div>
