@@ -30,7 +30,7 @@ function prepareGraph(): void {
     if (steps.length <= many) return
     setTimeout(() => {
       stop()
-      const room = { width: Math.min(1120, innerWidth - 290), height: Math.min(1000, innerHeight - 220) - 40 } // about as in style.css: another shape only costs time
+      const room = { width: innerWidth - 290, height: Math.min(1000, innerHeight - 220) - 40 } // about as in style.css: another shape only costs time
       arrange(steps.map(s => ({ n: s.number, after: s.depends_on ?? [] })), room).catch(() => {})
     }, 300)
   })

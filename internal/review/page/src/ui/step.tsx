@@ -166,7 +166,7 @@ export function Facts({ step: s }: { step: Step }) {
       <Lines label="Hints" of={s.hints} />
       <Lines label="Paths" of={s.paths} mono />
       <Lines label="Creates" of={s.creates} mono />
-      <Lines label="May use" of={s.tool ? undefined : s.tools} mono />
+      <Text label="May use" of={s.tool ? undefined : s.tools?.join(', ')} mono />
       {s.tool && <Fact label="Tool"><p class="mono">{s.tool}</p>{s.tool_says && <p class="soft small">Its own description: {s.tool_says}</p>}</Fact>}
       <Block label="Arguments" of={s.ask?.args ? undefined : s.args} />
       <Text label="When" of={s.when} mono />
