@@ -43,7 +43,7 @@ export function PlanView() {
 function NoPlan() {
   return (
     <div class="empty">
-      <p><b>No plan yet.</b></p>
+      <p><b>No plan yet</b></p>
       <p>Ask an agent that uses planloop to plan something. The plan appears here once it is submitted.</p>
       <Facts more={[]} />
       <AskForPlan />

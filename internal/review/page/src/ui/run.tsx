@@ -31,11 +31,11 @@ export function RunPanel() {
   const lacking = ended.slice(latest).filter(s => s.unverified).length
   return (
     <section class="run" aria-label="Run">
-      <RunHead run={run} stuck={failed.length > 0 || run.reason === 'deadlocked'} />
+      <RunHead run={run} failed={failed.length > 0} stuck={failed.length > 0 || run.reason === 'deadlocked'} />
       <WaitingFor asks={run.asks} steps={steps} boxes={boxes} />
       {asking.length > 0 && <h2>{count(asking.length, 'step is', 'steps are')} waiting for you</h2>}
       {asking.map(s => <Asking key={s.id} step={s}><StepAsk step={s} /></Asking>)}
-      {failed.length > 0 && <h2>{count(failed.length, 'step')} failed</h2>}
+      {failed.length > 0 && <h2 class="wrong">{count(failed.length, 'step')} failed</h2>}
       {failed.map(s => <Asking key={s.id} step={s}><Failure step={s} waiting={steps.filter(w => w.waiting_on?.includes(s.number)).map(w => w.number)} /><StepChoices step={s} choices={['retry', 'skip']} first /></Asking>)}
       {waits.length > 0 && <h2>{count(waits.length, 'step waits', 'steps wait')} for skipped or cancelled steps</h2>}
       {waits.map(s => <Asking key={s.id} step={s}><p>It waits for {listed(s.waiting_on!.filter(n => gone.has(n)))}: edit the step to remove this dependency, or skip it.</p><StepChoices step={s} choices={['skip']}><button disabled={!!busy.value} onClick={() => { showStep(s.number); edit(s.number) }}>Edit the step</button></StepChoices></Asking>)}
@@ -129,12 +129,12 @@ function holds(): string {
   return v?.plan?.status === 'replanning' ? 'A critical step failed: retry or skip it, or let an agent revise the plan.' : ''
 }
 
-function RunHead({ run, stuck }: { run: Run; stuck: boolean }) {
+function RunHead({ run, stuck, failed }: { run: Run; stuck: boolean; failed: boolean }) {
   const replanning = useSignal(false), off = !!busy.value
   const on = run.state === 'running', may = mayDecide.value
   const held = holds(), complete = view.value?.plan?.status === 'completed', startable = run.can_here && !on && !held && !complete
   return (
-    <header class={`run-head is-${run.state}`}>
+    <header class={`run-head is-${failed && run.state === 'paused' ? 'failed' : run.state}`}>
       <p class="what">
         <b>{sentence(standing(run, view.value?.plan?.steps ?? []))}</b>
         {run.note && <span class="soft">{sentence(run.note)}</span>}
