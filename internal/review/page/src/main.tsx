@@ -14,6 +14,7 @@ const entered = enter() // takes the code out of the address bar before anything
 arrangeBy(byWorker('/graph.js'))
 prepareGraph()
 const place = document.getElementById('page')
+place?.replaceChildren() // the frame that index.html shows until now
 if (place) render(<Shell />, place)
 listen(document)
 entered.catch((e: unknown) => { fault.value = asFault(e) }).finally(() => {
@@ -29,7 +30,8 @@ function prepareGraph(): void {
     if (steps.length <= many) return
     setTimeout(() => {
       stop()
-      arrange(steps.map(s => ({ n: s.number, after: s.depends_on ?? [] })), { width: innerWidth * .75, height: innerHeight * .75 }).catch(() => {})
+      const room = { width: innerWidth - 290, height: Math.min(1000, innerHeight - 220) - 40 } // about as in style.css: another shape only costs time
+      arrange(steps.map(s => ({ n: s.number, after: s.depends_on ?? [] })), room).catch(() => {})
     }, 300)
   })
 }

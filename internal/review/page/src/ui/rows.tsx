@@ -11,6 +11,7 @@ import { linesOf } from './comments'
 import { edit } from './edit'
 import { Sign, StatusMark } from './icons'
 import { isLive, Live } from './live'
+import { plain } from './markdown'
 import { Prose } from './prose'
 import { Grip } from './reorder'
 import { toolsOf } from './format'
@@ -171,7 +172,7 @@ function Row({ step: s, of, at, top, onPanel }: { step: Step; of: number; at: nu
         <RowButtons step={s} reachable={chosen.value} />
       </div>
       {isLive(s) && <Live step={s} />}
-      {!whole.value && lines.value.slice(0, more > 0 ? mostLines - 1 : mostLines).map(c => <p key={c.key} class={`said-line is-${c.kind}`}><b>{c.who}</b> <Prose of={c.text} /></p>)}
+      {!whole.value && lines.value.slice(0, more > 0 ? mostLines - 1 : mostLines).map(c => <p key={c.key} class={`said-line is-${c.kind}`}><b>{c.who}</b> {plain(c.text)}</p>)}
       {!whole.value && more > 0 && <p class="said-line soft">{more + 1} more</p>}
       {whole.value && <Whole step={s} />}
       {inline.value && !whole.value && <Inline step={s} onHeight={onPanel} />}

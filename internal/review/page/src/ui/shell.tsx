@@ -56,9 +56,10 @@ export function Shell() {
           </>}
         </div>
         {!v && <h1 class="unseen">planloop</h1>}
+        {!v && connection.value === 'live' && !(heard.value && inbox.value.workspaces.length === 0) && <div class="skeleton" />}
         {v && (
           <div class="place-head">
-            <div class="place-name"><h1>{v.workspace.name}</h1> {!former.value && !v.draft?.decidable && v.phase !== 'gathering' && <span class="soft"><Prose of={sentence(v.headline, names.value)} /></span>}</div>
+            <div class="place-name"><h1>{v.workspace.name}</h1> {shown.value && !former.value && !v.draft?.decidable && v.phase !== 'gathering' && <span class="soft"><Prose of={sentence(v.headline, names.value)} /></span>}</div>
             <nav class="panes" aria-label="Views of the plan">
               {there.map(p => <button key={p.name} aria-current={p === chosen ? 'page' : undefined} onClick={() => { pane.value = p.name }}>{p.label}</button>)}
             </nav>

@@ -134,7 +134,7 @@ function Fact({ label, children }: { label: string; children: ComponentChildren 
 
 function Lines({ label, of, mono }: { label: string; of: string[] | undefined; mono?: boolean }) {
   if (!of?.length) return null
-  return <Fact label={label}><ul role="list" class={mono ? 'mono' : ''}>{of.map((line, i) => <li key={i}>{mono ? line : <Prose of={line} />}</li>)}</ul></Fact>
+  return <Fact label={label}><ul role="list" class={mono ? 'mono' : ''}>{of.map((line, i) => <li key={i}>{mono ? line : <Markdown of={line} />}</li>)}</ul></Fact>
 }
 
 function Text({ label, of, mono }: { label: string; of: string | undefined; mono?: boolean }) {
@@ -157,7 +157,7 @@ export function Facts({ step: s }: { step: Step }) {
       {s.criteria?.length ? (
         <Fact label="Criteria">
           <ul role="list" class="criteria">
-            {s.criteria.map((c, i) => <li key={i} class={c.evidence?.length ? 'shown' : s.status === 'done' ? 'untold' : ''}><Prose of={c.text} />{c.evidence?.map((e, k) => <Shows key={k} evidence={e} />)}</li>)}
+            {s.criteria.map((c, i) => <li key={i} class={c.evidence?.length ? 'shown' : s.status === 'done' ? 'untold' : ''}><Markdown of={c.text} />{c.evidence?.map((e, k) => <Shows key={k} evidence={e} />)}</li>)}
           </ul>
         </Fact>
       ) : null}
@@ -166,7 +166,7 @@ export function Facts({ step: s }: { step: Step }) {
       <Lines label="Hints" of={s.hints} />
       <Lines label="Paths" of={s.paths} mono />
       <Lines label="Creates" of={s.creates} mono />
-      <Lines label="May use" of={s.tool ? undefined : s.tools} mono />
+      <Text label="May use" of={s.tool ? undefined : s.tools?.join(', ')} mono />
       {s.tool && <Fact label="Tool"><p class="mono">{s.tool}</p>{s.tool_says && <p class="soft small">Its own description: {s.tool_says}</p>}</Fact>}
       <Block label="Arguments" of={s.ask?.args ? undefined : s.args} />
       <Text label="When" of={s.when} mono />
