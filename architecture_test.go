@@ -531,11 +531,11 @@ func allSources(t *testing.T) map[string]*ast.File {
 	return files
 }
 
-// TestConceptsAreWhereTheDocumentSays fails on a file or package in the table of ARCHITECTURE.md that does not exist.
+// TestConceptsAreWhereTheDocumentSays fails on a file or package in the table of docs/reference/code.md that does not exist.
 func TestConceptsAreWhereTheDocumentSays(t *testing.T) {
-	_, table, found := strings.Cut(readDoc(t, "ARCHITECTURE.md"), "| concept | where |")
+	_, table, found := strings.Cut(readDoc(t, "docs/reference/code.md"), "| concept | where |")
 	if !found {
-		t.Fatal("ARCHITECTURE.md has no table of concepts")
+		t.Fatal("docs/reference/code.md has no table of concepts")
 	}
 	for line := range strings.Lines(table) {
 		cells := strings.Split(line, "|")

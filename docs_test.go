@@ -476,13 +476,13 @@ func TestHowFarAgentsAreHeldIsSaidAlike(t *testing.T) {
 		}
 		return strings.ReplaceAll(string(data), "’", "'")
 	}
-	document, source := read("docs/review.md"), read("internal/review/page/src/ui/agents.tsx")
+	document, source := read("docs/guides/hooks.md"), read("internal/review/page/src/ui/agents.tsx")
 	said := regexp.MustCompile(`(\w+): \{ word: '([^\n]*?)', means: '([^\n]*)' \}`).FindAllStringSubmatch(source, -1)
 	var known []string
 	for _, of := range said {
 		known = append(known, of[1])
 		if row := "| *" + of[2] + "* | " + of[3] + " |\n"; !strings.Contains(document, row) {
-			t.Errorf("docs/review.md lacks %s", row)
+			t.Errorf("docs/guides/hooks.md lacks %s", row)
 		}
 	}
 	if want := []string{string(verbs.Enforced), string(verbs.NotEnforced), string(verbs.NotResponding)}; !slices.Equal(known, want) {
