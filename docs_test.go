@@ -32,8 +32,8 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the tool reference and the tables of limits")
 
-// TestToolReference proves that the marked parts of docs/reference/tools.md match a server's offer: its tools with their schemas and annotations, its
-// resources and its prompts.
+// TestToolReference proves that the marked parts of docs/reference/tools.md match a server's offer: its tools with their schemas and
+// annotations, its resources and its prompts.
 func TestToolReference(t *testing.T) {
 	client := everything(t)
 	for part, want := range map[string]string{"tools": toolReference(t, client), "resources": resourceReference(t, client),
@@ -389,6 +389,24 @@ func TestLinksLeadSomewhere(t *testing.T) {
 	}
 	if followed < 50 {
 		t.Errorf("only %d links were found: the test reads nothing", followed)
+	}
+}
+
+// TestPagesAreShort limits the pages in docs. The reference may be longer.
+func TestPagesAreShort(t *testing.T) {
+	const mostInPage, mostInAll = 12 << 10, 120 << 10
+	all := 0
+	for _, file := range markdownBelow(t, "docs") {
+		size := len(readDoc(t, file))
+		if strings.HasPrefix(filepath.ToSlash(file), "docs/reference/") {
+			continue
+		}
+		if all += size; size > mostInPage {
+			t.Errorf("%s has %d bytes, more than %d", file, size, mostInPage)
+		}
+	}
+	if all > mostInAll {
+		t.Errorf("the pages outside docs/reference have %d bytes, more than %d", all, mostInAll)
 	}
 }
 

@@ -20,8 +20,8 @@ func TestEventReference(t *testing.T) {
 	const file = "docs/reference/events.md"
 	comments := typeComments(t, "plan")
 	var b strings.Builder
-	b.WriteString("# Events\n\nThe events of the log, written from the program. A plan's state is the sum of its events. The meaning of an event " +
-		"never\nchanges. `planloop log --json` prints the log.\n\n| event | fields | meaning |\n| --- | --- | --- |\n")
+	b.WriteString("# Events\n\nThe events of the log, written from the program. A plan's state is the sum of its events.\n" +
+		"Their meaning never changes. `planloop log --json` prints the log.\n\n| event | fields | meaning |\n| --- | --- | --- |\n")
 	for _, e := range plan.Events() {
 		kind := reflect.TypeOf(e)
 		var fields []string

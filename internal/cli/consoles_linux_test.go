@@ -77,12 +77,12 @@ func agentActs(ts *testscript.TestScript, _ bool, args []string) {
 	if !isOurs {
 		return
 	}
-	calls := ""
+	calls := fmt.Sprintf(`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":%q,"arguments":%s}}`, tool, arguments.String())
 	if ts.Value("agent").(*agent).in == nil {
 		calls = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},` +
-			`"clientInfo":{"name":"claude-code","version":"2.1.330"}}}` + "\n" + `{"jsonrpc":"2.0","method":"notifications/initialized"}` + "\n"
+			`"clientInfo":{"name":"claude-code","version":"2.1.330"}}}` + "\n" +
+			`{"jsonrpc":"2.0","method":"notifications/initialized"}` + "\n" + calls
 	}
-	calls += fmt.Sprintf(`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":%q,"arguments":%s}}`, tool, arguments.String())
 	ts.Check(os.WriteFile(ts.MkAbs("../calls.jsonl"), []byte(calls+"\n"), 0o600))
 	agentCalls(ts, false, []string{"../calls.jsonl"})
 }
