@@ -142,7 +142,7 @@ async function followed(agent, page) {
 }
 
 async function returned(agent, page, review) {
-  const heard = waiting(agent), warned = page.getByRole('button', { name: /^\d+ warnings? \(/ });
+  const heard = waiting(agent), warned = page.getByRole('button', { name: /^no rollback described for / });
   await warned.waitFor();
   await page.getByRole('button', { name: 'Ask for changes' }).click();
   await page.getByLabel('Changes you want').fill('Smaller, please.');

@@ -5,7 +5,7 @@ import { useLayoutEffect, useRef } from 'preact/hooks'
 import { typed } from '../unsent'
 import { act, aim, busy, clock, current, editing, mayDecide, selected, shown, showsDraft, skipping, swapped, view } from '../store'
 import { listed, wordOf } from '../status'
-import type { Evidence, Step } from '../types'
+import type { Evidence, GateWarning, Step } from '../types'
 import { NewComment, CommentList } from './comments'
 import { EditStep } from './edit'
 import { Sign, StatusMark } from './icons'
@@ -59,8 +59,8 @@ export function StepPanel({ step: s }: { step: Step }) {
 }
 
 // Warnings are the checks' warnings at submission.
-function Warnings({ of }: { of: string[] | undefined }) {
-  return <>{of?.map((text, i) => <p key={i} class="notice is-waiting"><span class="unseen">Warning: </span><Prose of={text} /></p>)}</>
+function Warnings({ of }: { of: GateWarning[] | undefined }) {
+  return <>{of?.map(({ text }, i) => <p key={i} class="notice is-waiting"><span class="unseen">Warning: </span><Prose of={text} /></p>)}</>
 }
 
 // close ends the work on a step, and also closes the step unless stay is set.
