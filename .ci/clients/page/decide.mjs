@@ -71,11 +71,19 @@ async function retitle(page, n, title) {
   await form.getByRole('button', { name: 'Save' }).click();
 }
 
-// answered: an answer that is typed next to the buttons goes with the approval.
+// answered: the bar leads to the question, and its answer goes with the approval.
 async function answered(agent, page) {
-  await decision(page).getByLabel(/security keys without a screen/).fill('Yes, all of them.');
+  const approve = decision(page).getByRole('button', { name: /^Approve(, |$)/ });
+  assert.equal(await approve.textContent(), 'Approve, 1 unanswered');
+  assert.equal(await page.getByLabel(/security keys without a screen/).count(), 1, 'the question stands once');
+  await decision(page).getByRole('button', { name: 'Answer a question' }).click();
+  await page.locator('textarea:focus').waitFor();
+  await page.keyboard.type('Yes, all of them.');
+  assert.equal(await approve.textContent(), 'Approve');
+  const { height } = await decision(page).boundingBox();
+  assert.ok(height < 60, `questions do not make the bar high: ${height}`);
   await picture(page, 'answers');
-  await decision(page).getByRole('button', { name: /^Approve(, |$)/ }).click();
+  await approve.click();
   await page.getByRole('region', { name: 'What comes next' }).waitFor();
   const told = JSON.stringify(await agent.call('planloop_status', {}));
   assert.ok(told.includes('Yes, all of them.'), told);
