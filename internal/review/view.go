@@ -1,6 +1,6 @@
 // Package review provides a workspace's data for people, and the acts they may call on it by name, as plain data, for
 // every face that shows it: the page over HTTP and the MCP App. It must not know HTTP, browsers or protocols, and keeps no
-// state of its own.
+// state of its own but unsent texts.
 package review
 
 import (

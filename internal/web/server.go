@@ -2,7 +2,7 @@
 // page's files, and its data as JSON.
 //
 // It must not know plans or verbs except through internal/review, and it stores nothing but sessions, which end with
-// the server, or after half a day without use.
+// the server, or after half a day without use. Unsent texts are stored by internal/review.
 package web
 
 import (
@@ -67,6 +67,7 @@ type Server struct {
 	streams  *streams
 	shared   *renderCache
 	views    sentViews
+	keeping  sync.Mutex                                        // held while unsent texts are stored
 	owner    func(client, server string) (uid int, known bool) // of a connection
 }
 

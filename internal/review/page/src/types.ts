@@ -423,6 +423,11 @@ export interface Change {
   revision: number;
 }
 
+export interface UnsentText {
+  field: string;
+  text: string;
+}
+
 export interface StepComment {
   step?: string;
   text: string;

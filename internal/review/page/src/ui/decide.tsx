@@ -3,7 +3,7 @@
 import { signal } from '@preact/signals'
 import { useLayoutEffect, useRef } from 'preact/hooks'
 import { bind } from '../keys'
-import { dropComments, pending, typed } from '../unsent'
+import { dropComments, pending, restored, typed } from '../unsent'
 import { acknowledge, act, asked, type Asked, busy, clock, current, mayDecide, pane, seen, selected, settling, swapped, view } from '../store'
 import { PendingButtons } from './comments'
 import { Prose } from './prose'
@@ -142,7 +142,7 @@ function PendingComments() {
   const all = pending.value
   if (!all.length) return null
   return (
-    <details class="going">
+    <details class="going" open={restored.value > 0}>
       <summary>{count(all.length, 'comment')} sent with your decision</summary>
       <ul role="list">
         {all.map(p => (
