@@ -8,7 +8,7 @@ import { acknowledge, act, asked, type Asked, busy, clock, current, mayDecide, p
 import { PendingButtons } from './comments'
 import { Prose } from './prose'
 import { answered, answersOf, forget, ToQuestions, unanswered } from './questions'
-import { ago, count, sentence } from './format'
+import { ago, count, hostName, sentence } from './format'
 import type { Draft } from '../types'
 import { differing } from '../difference'
 import { focus } from './focus'
@@ -32,7 +32,7 @@ export function DecisionBar() {
       <p class="what">
         <b>{draft.changes ? 'A change to the plan is waiting for your decision' : 'A plan is waiting for your decision'}</b>
         <span class="soft small">
-          {draft.by}, since <time dateTime={draft.at} title={ago(draft.at, clock.value)}>{clockTime(draft.at)}</time>
+          {hostName(draft.by)}, since <time dateTime={draft.at} title={ago(draft.at, clock.value)}>{clockTime(draft.at)}</time>
           {draft.expires && <span class="until" title="Without a decision until then, it counts as rejected">; ends at {clockTime(draft.expires)}</span>}
           {draft.changes && !draft.archives && <span class="until">. The approved plan continues.</span>}
         </span>
