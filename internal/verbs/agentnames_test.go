@@ -46,7 +46,8 @@ func TestNamesForPeople(t *testing.T) {
 			"\x1b[2mCodex (9d51f6)\x1b[0m (Codex (000000)) waits for Claude Code: see vscode#123456, color#9d51f6, my-engine#k3j4h5g, " +
 				"planloop and old."},
 	} {
-		s := verbs.New(session.New(store.NewMemory(), session.Options{}), verbs.Options{Presence: seen, Hooks: test.active, Tracks: titles{}})
+		o := verbs.Options{Presence: seen, Hooks: test.active, Tracks: titles{}}
+		s := verbs.New(session.New(store.NewMemory(), session.Options{}), o)
 		if got := s.NamesForPeople("old#1a2b3c")(text); got != test.want {
 			t.Errorf("%s: %q", name, got)
 		}

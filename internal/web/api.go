@@ -262,6 +262,9 @@ func (s *Server) postUnlock(c call, in struct {
 	Code string `json:"code" text:"any"`
 }) (any, error) {
 	proof, err := s.sessions.unlock(c.session, strings.TrimSpace(in.Code))
+	if wrong, is := errors.AsType[*plan.ValidationError](err); is && wrong.Kind == plan.InvalidInput && s.opts.OnWrongCode != nil {
+		s.opts.OnWrongCode()
+	}
 	if err != nil {
 		return nil, err
 	}

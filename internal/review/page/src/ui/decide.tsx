@@ -23,7 +23,7 @@ export function DecisionBar() {
   useLayoutEffect(() => bind(
     { keys: ['a'], what: 'Go to Approve; Enter presses it', group: 'Deciding', when: approving, run: () => { document.getElementById('approve')?.focus() } },
     { keys: ['f'], what: 'Ask for changes', group: 'Deciding', when: deciding, run: () => { ask('return') } },
-    { keys: ['e'], what: 'Go to the field for changes, if no step is chosen', group: 'Deciding', when: () => deciding() && !selected.value, run: () => { asked.value = ''; ask('return') } },
+    { keys: ['e'], what: 'Go to the field for changes, if no step is chosen', group: 'Deciding', when: () => deciding() && (!selected.value || pane.value !== 'plan'), run: () => { asked.value = ''; ask('return') } },
     { keys: ['r'], what: 'Reject the plan', group: 'Deciding', when: deciding, run: () => { ask('reject') } },
   ), [])
   if (!v || !draft?.decidable) return null
