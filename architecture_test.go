@@ -174,7 +174,7 @@ func TestNothingIsTooLargeToRead(t *testing.T) {
 
 // Limits of the whole program: lines of Go without tests and bench, and direct dependencies in go.mod.
 const (
-	mostLinesInAll   = 96830
+	mostLinesInAll   = 97000
 	mostDependencies = 31
 )
 

@@ -160,6 +160,10 @@ func (a *app) newPage(d *reviewWorkspaces, looking web.ViewAccess, name string) 
 		options.OnReusedLink = func() {
 			_ = p.printForPerson("A link was used twice, so its session was ended. Press Enter for a new link.")
 		}
+		options.OnWrongCode = func() {
+			_ = p.printForPerson("A wrong code was typed on the page. If it was not you, type \"" + signOutWord +
+				"\" to sign out all browsers.")
+		}
 	}
 	var err error
 	if p.server, err = web.New(options); err != nil {

@@ -98,6 +98,7 @@ async function commented(page, review) {
   await dialog.getByLabel('Six-digit code').fill(code === '000000' ? '000001' : '000000');
   await dialog.getByRole('button', { name: 'Continue' }).click();
   await dialog.getByRole('alert').getByText(/\S/).waitFor();
+  await review.terminal.until(/A wrong code was typed on the page/);
   await picture(page, 'code');
   await dialog.getByLabel('Six-digit code').fill(code);
   await dialog.getByRole('button', { name: 'Continue' }).click();
@@ -142,7 +143,7 @@ async function followed(agent, page) {
 }
 
 async function returned(agent, page, review) {
-  const heard = waiting(agent), warned = page.getByRole('button', { name: /^\d+ warnings? \(/ });
+  const heard = waiting(agent), warned = page.getByRole('button', { name: /^no rollback described for / });
   await warned.waitFor();
   await page.getByRole('button', { name: 'Ask for changes' }).click();
   await page.getByLabel('Changes you want').fill('Smaller, please.');
@@ -294,7 +295,7 @@ async function inbox() {
     await accessible(packages, page, 'the inbox');
     await waits.getByRole('button', { name: /Is docs in use today/ }).click();
     await page.getByLabel(/Answer/).first().fill('On weekdays.');
-    await page.getByRole('button', { name: /^Answer/ }).first().click();
+    await page.getByRole('button', { name: 'Answer now' }).first().click();
     await review.unlock(page);
     await page.getByText('On weekdays.').first().waitFor({ state: 'attached' });
     const told = JSON.stringify(await agents[1].call('planloop_status', {}));

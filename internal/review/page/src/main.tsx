@@ -9,6 +9,7 @@ import { keepPlace } from './location'
 import { asFault } from './source'
 import { begin, fault, shown } from './store'
 import { Shell } from './ui/shell'
+import { keepUnsent } from './unsent'
 
 const entered = enter() // takes the code out of the address bar before anything else
 arrangeBy(byWorker('/graph.js'))
@@ -20,6 +21,7 @@ listen(document)
 entered.catch((e: unknown) => { fault.value = asFault(e) }).finally(() => {
   begin(httpSource())
   keepPlace(window)
+  keepUnsent()
 })
 addEventListener('hashchange', () => { if (launched()) enter().then(() => location.reload(), (e: unknown) => { fault.value = asFault(e) }) }) // a link into this very tab
 

@@ -16,7 +16,7 @@ import { Prose } from './prose'
 import { FactsLine } from './facts'
 import { focus } from './focus'
 import { comment, Rows, skip } from './rows'
-import { ago, beyond, moment } from './format'
+import { ago, beyond, hostName, moment } from './format'
 import { close, mayChange } from './step'
 
 export function PlanView() {
@@ -95,7 +95,7 @@ function Origin({ plan: p }: { plan: Plan }) {
     <p class="facts-line">
       <span>{formerPlan.value ? `version ${p.version}, ${formerPlan.value.became}` : p.version > 1 ? `${p.status}, version ${p.version}` : p.status}</span>
         {done > 0 && <span title={checked}>{done} done{unverified > 0 && `, ${unverified} not verified`}</span>}
-      <span>by {p.created_by}, <time dateTime={p.created_at} title={moment(p.created_at)}>{ago(p.created_at, clock.value)}</time></span>
+      <span>by {hostName(p.created_by)}, <time dateTime={p.created_at} title={moment(p.created_at)}>{ago(p.created_at, clock.value)}</time></span>
       <span class="mono" title={`An approval applies to exactly this content: ${p.digest}`}>{p.short}</span>
     </p>
   )

@@ -162,7 +162,7 @@ function Row({ step: s, of, at, top, onPanel }: { step: Step; of: number; at: nu
           <span class="tools mono" title={tools.join(', ')}>{tools[0]}{tools.length > 1 && ` +${tools.length - 1}`}</span>
           <span class="tags">
             {changed.value && <span class={`change change-${changed.value}`}>{changed.value === 'added' ? 'new' : changed.value}</span>}
-            {s.warnings?.length ? <span class="change asks" title={s.warnings.join(' ')}>{s.warnings.length > 1 ? 'warnings' : 'warning'}</span> : null}
+            {s.warnings?.length ? <span class="change asks" title={s.warnings.map(w => w.text).join(' ')}>{s.warnings.length > 1 ? 'warnings' : 'warning'}</span> : null}
             {s.unverified ? <span class="change asks" title={s.unverified}>not verified</span> : null}
             {s.ask && <span class="change asks">asks you</span>}
             {!s.ask && s.status === 'pending' && (s.pause || s.requires_approval) && <span class="change asks">asks first</span>}

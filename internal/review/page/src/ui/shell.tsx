@@ -24,6 +24,7 @@ import { Reordering } from './reorder'
 import { RunPanel } from './run'
 import { count, sentence } from './format'
 import { StepPanel } from './step'
+import { restored } from '../unsent'
 
 const panes: { name: Pane; label: string; there: () => boolean; draw: () => preact.JSX.Element }[] = [
   { name: 'plan', label: 'Plan', there: () => true, draw: () => <PlanView /> },
@@ -123,6 +124,12 @@ function Notices() {
         <p class="notice is-wrong" role="alert">
           <b>{sentence(fault.value.problem)}</b> {sentence(fault.value.fix)}
           <button class="quiet small" onClick={() => { fault.value = null }}>Dismiss</button>
+        </p>
+      )}
+      {restored.value > 0 && (
+        <p class="notice is-waiting" role="status">
+          <b>{count(restored.value, 'text')} that you have not sent {restored.value > 1 ? 'are' : 'is'} back.</b> Read {restored.value > 1 ? 'them' : 'it'} before you decide.
+          <button class="quiet small" onClick={() => { restored.value = 0 }}>Dismiss</button>
         </p>
       )}
       {view.value?.workspace.doubt && <p class="notice is-waiting">{sentence(view.value.workspace.doubt)}</p>}
