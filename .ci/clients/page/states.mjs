@@ -107,6 +107,7 @@ async function run() {
   writeFileSync(join(here.workspace, 'mended'), '');
   await page.keyboard.press('4');
   await page.getByRole('button', { name: 'Try again', exact: true }).click();
+  await page.getByRole('button', { name: 'Resume here' }).click();
   await page.locator('.ended').getByText('Tell the mirrors').waitFor();
   await page.waitForTimeout(1500);
   await picture(page, 'finished-run');

@@ -165,10 +165,11 @@ interface NodeProps { level: Level; step: Step; spot: Spot; box: Box; tabbed: bo
 
 // Node redraws itself only if its own data has changed: there may be a thousand, so it has few elements.
 function Node({ level, step, spot, box, tabbed, name, mark, chosen }: NodeProps) {
-  const risky = step.risk === 'high' || step.risk === 'medium'
+  const risky = step.risk === 'high' || step.risk === 'medium', bare = !box.roomy && level !== 'near' // of many, and without its title
   return useMemo(() => (
-    <g class="node" role="button" transform={`translate(${spot.x - box.width / 2} ${spot.y - box.height / 2})`} aria-label={name} data-n={step.number}
+    <g class="node" role="button" transform={`translate(${spot.x - box.width / 2} ${spot.y - box.height / 2})`} aria-label={bare ? name : undefined} data-n={step.number}
       tabindex={tabbed ? 0 : -1} aria-pressed={chosen} data-look={lookOf(step)} data-mark={mark}>
+      {!bare && <title>{name}</title>}
       <rect class="node-box" width={box.width} height={box.height} rx={box.roomy ? 6 : 5} />
       {risky && <rect class="node-risk" data-risk={step.risk} x={box.width - 4} y={0.5} width={3.5} height={box.height - 1} rx={2} />}
       {box.roomy ? card(step, box.width, level) : pill(step, box, level)}

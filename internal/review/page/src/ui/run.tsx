@@ -134,7 +134,7 @@ function RunHead({ run, stuck, failed }: { run: Run; stuck: boolean; failed: boo
   const on = run.state === 'running', may = mayDecide.value
   const held = holds(), complete = view.value?.plan?.status === 'completed', startable = run.can_here && !on && !held && !complete
   return (
-    <header class={`run-head is-${failed && run.state === 'paused' ? 'failed' : run.state}`}>
+    <header class={`run-head is-${failed && run.state === 'paused' ? 'failed' : complete ? 'complete' : run.state}`}>
       <p class="what">
         <b>{sentence(standing(run, view.value?.plan?.steps ?? []))}</b>
         {run.note && <span class="soft">{sentence(run.note)}</span>}
