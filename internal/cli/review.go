@@ -161,12 +161,7 @@ func (a *app) newPage(d *reviewWorkspaces, looking web.ViewAccess, name string) 
 			_ = p.printForPerson("A link was used twice, so its session was ended. Press Enter for a new link.")
 		}
 		options.OnWrongCode = func() {
-<<<<<<< HEAD
-			_ = p.printForPerson("A wrong code was typed on the page. If it was not you, type \"" + signOutWord +
-				"\" to sign out all browsers.")
-=======
 			_ = p.printForPerson(`A wrong code was typed on the page. If that was not you, sign out all browsers: "` + signOutWord + `".`)
->>>>>>> h-page2
 		}
 	}
 	var err error
