@@ -32,13 +32,13 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the tool reference and the tables of limits")
 
-// TestToolReference proves that the marked parts of docs/tools.md match a server's offer: its tools with their schemas and annotations, its
-// resources and its prompts.
+// TestToolReference proves that the marked parts of docs/reference/tools.md match a server's offer: its tools with their schemas and
+// annotations, its resources and its prompts.
 func TestToolReference(t *testing.T) {
 	client := everything(t)
 	for part, want := range map[string]string{"tools": toolReference(t, client), "resources": resourceReference(t, client),
 		"prompts": promptReference(t, client)} {
-		const file = "docs/tools.md"
+		const file = "docs/reference/tools.md"
 		begin, end := "<!-- "+part+":begin -->\n", "<!-- "+part+":end -->"
 		before, rest, ok := strings.Cut(readDoc(t, file), begin)
 		got, after, closed := strings.Cut(rest, end)
@@ -299,7 +299,7 @@ var inDocs = regexp.MustCompile("(?m)(?:`|^ *|\\$ |-- )planloop ([a-z]+)(?: ([a-
 func TestDocumentedCommandsExist(t *testing.T) {
 	commands := commandNames(t)
 	for _, file := range documents(t) {
-		if file == filepath.Join("docs", "commands.md") {
+		if file == filepath.Join("docs", "reference", "commands.md") {
 			continue // generated from the commands
 		}
 		for _, found := range inDocs.FindAllStringSubmatch(code(readDoc(t, file)), -1) {
@@ -348,20 +348,20 @@ func commandNames(t *testing.T) map[string]bool {
 	return names
 }
 
-// TestDocumentedKeysExist fails on an unknown configuration key in docs/configuration.md.
+// TestDocumentedKeysExist fails on an unknown configuration key in docs/reference/configuration.md.
 func TestDocumentedKeysExist(t *testing.T) {
-	_, section, ok := strings.Cut(readDoc(t, "docs/configuration.md"), "## Keys\n")
+	_, section, ok := strings.Cut(readDoc(t, "docs/reference/configuration.md"), "## Keys\n")
 	if !ok {
-		t.Fatal("docs/configuration.md has no section Keys")
+		t.Fatal("docs/reference/configuration.md has no section Keys")
 	}
 	section, _, _ = strings.Cut(section, "\n## ")
 	rows := regexp.MustCompile("(?m)^\\| `([a-z_]+)`").FindAllStringSubmatch(section, -1)
 	if len(rows) == 0 {
-		t.Fatal("docs/configuration.md lists no configuration keys")
+		t.Fatal("docs/reference/configuration.md lists no configuration keys")
 	}
 	for _, row := range rows {
 		if !slices.Contains(workspace.Keys(), row[1]) {
-			t.Errorf("docs/configuration.md lists the configuration key %s, which does not exist", row[1])
+			t.Errorf("docs/reference/configuration.md lists the configuration key %s, which does not exist", row[1])
 		}
 	}
 }
@@ -389,6 +389,24 @@ func TestLinksLeadSomewhere(t *testing.T) {
 	}
 	if followed < 50 {
 		t.Errorf("only %d links were found: the test reads nothing", followed)
+	}
+}
+
+// TestPagesAreShort limits the pages in docs. The reference may be longer.
+func TestPagesAreShort(t *testing.T) {
+	const mostInPage, mostInAll = 12 << 10, 120 << 10
+	all := 0
+	for _, file := range markdownBelow(t, "docs") {
+		size := len(readDoc(t, file))
+		if strings.HasPrefix(filepath.ToSlash(file), "docs/reference/") {
+			continue
+		}
+		if all += size; size > mostInPage {
+			t.Errorf("%s has %d bytes, more than %d", file, size, mostInPage)
+		}
+	}
+	if all > mostInAll {
+		t.Errorf("the pages outside docs/reference have %d bytes, more than %d", all, mostInAll)
 	}
 }
 
@@ -476,13 +494,13 @@ func TestHowFarAgentsAreHeldIsSaidAlike(t *testing.T) {
 		}
 		return strings.ReplaceAll(string(data), "’", "'")
 	}
-	document, source := read("docs/review.md"), read("internal/review/page/src/ui/agents.tsx")
+	document, source := read("docs/guides/hooks.md"), read("internal/review/page/src/ui/agents.tsx")
 	said := regexp.MustCompile(`(\w+): \{ word: '([^\n]*?)', means: '([^\n]*)' \}`).FindAllStringSubmatch(source, -1)
 	var known []string
 	for _, of := range said {
 		known = append(known, of[1])
 		if row := "| *" + of[2] + "* | " + of[3] + " |\n"; !strings.Contains(document, row) {
-			t.Errorf("docs/review.md lacks %s", row)
+			t.Errorf("docs/guides/hooks.md lacks %s", row)
 		}
 	}
 	if want := []string{string(verbs.Enforced), string(verbs.NotEnforced), string(verbs.NotResponding)}; !slices.Equal(known, want) {

@@ -150,6 +150,7 @@ func (c *cleaner) findings(f *GateFindings) {
 		if w.Step < 0 || w.Step > MaxStepID {
 			c.refuse(name+"step_id", fmt.Sprintf("%d is not the number of a step", int(w.Step)), "name a step as S001")
 		}
+		c.line(&w.Gate, name+"gate", MaxHint)
 		c.block(&w.Text, name+"text")
 		c.block(&w.Fix, name+"fix")
 	}

@@ -414,7 +414,9 @@ func TestWarningsStandWithTheRequest(t *testing.T) {
 		}
 		var shown []string
 		for step := range plan.StepID(4) {
-			shown = append(shown, w.state.ModeNow().DraftFindings().WarningsOn(step)...)
+			for _, warning := range w.state.ModeNow().DraftFindings().WarningsOn(step) {
+				shown = append(shown, warning.Text)
+			}
 		}
 		if got := strings.Join(shown, " "); got != c.want {
 			t.Errorf("after %+v: %s, want %s", c.change, got, c.want)

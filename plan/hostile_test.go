@@ -118,7 +118,7 @@ func attempts() map[string]attempt {
 			return w
 		}, always(plan.LeaveHostReview{Host: "claude", Session: "s"})},
 		"Batch": {ann, active, always(plan.Batch{Word: "update", Findings: plan.GateFindings{Score: 90,
-			Warnings: []plan.GateWarning{{Step: 1, Text: "has no way back.", Fix: "name one"}}},
+			Warnings: []plan.GateWarning{{Gate: "reversible", Step: 1, Text: "has no way back.", Fix: "name one"}}},
 			Parts: []plan.Part{{Field: "/a", Action: report},
 				{Field: "/b", Action: raise},
 				{Field: "/c", Action: plan.AddSteps{Steps: two[1:]}}}})},

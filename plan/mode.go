@@ -67,6 +67,7 @@ type GateFindings struct {
 
 // GateWarning is an objection of a gate to a plan.
 type GateWarning struct {
+	Gate string `json:"gate,omitempty"`   // its name; "" in old logs
 	Step StepID `json:"step_id,omitzero"` // 0: the whole plan
 	Text string `json:"text"`             // a predicate with the step as its subject, or a sentence if Step is 0
 	Fix  string `json:"fix,omitempty"`    // how its author can fix it, without capital letter and full stop
@@ -80,14 +81,14 @@ func (w GateWarning) Sentence(step string) string {
 	return step + " " + w.Text
 }
 
-// WarningsOn returns the warnings about a step; with 0, those about the whole plan.
-func (f GateFindings) WarningsOn(step StepID) (texts []string) {
+// WarningsOn returns the warnings about a step as sentences, without their fixes; with 0, those about the whole plan.
+func (f GateFindings) WarningsOn(step StepID) (all []GateWarning) {
 	for _, w := range f.Warnings {
 		if w.Step == step {
-			texts = append(texts, w.Sentence("It"))
+			all = append(all, GateWarning{Gate: w.Gate, Text: w.Sentence("It")})
 		}
 	}
-	return texts
+	return all
 }
 
 // Decision is the end of a request or of planning mode.

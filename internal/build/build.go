@@ -14,7 +14,7 @@ const Version = "0.1.0-dev"
 
 // The values of Info.Built.
 const (
-	Release = "release"    // by the project, as in docs/install.md
+	Release = "release"    // by the project, as in docs/guides/install.md
 	Install = "go install" // of a version from a module proxy or a repository
 	Clone   = "clone"      // from a clone of the repository
 	Source  = "source"     // from files of unknown origin

@@ -154,7 +154,7 @@ func written(t *testing.T, text string) workspace.Config {
 
 // The documentation's examples of agents can be pasted.
 func TestAgentsOfTheDocumentationCanBePasted(t *testing.T) {
-	text, err := os.ReadFile("../../docs/started-agents.md")
+	text, err := os.ReadFile("../../docs/guides/agents.md")
 	must(t, err)
 	_, example, _ := strings.Cut(string(text), "```yaml\nagents:")
 	example, _, _ = strings.Cut(example, "```")

@@ -55,7 +55,7 @@ func TestExitCodes(t *testing.T) {
 
 // TestErrorTypesAreDocumented compares the list in the documentation with the code.
 func TestErrorTypesAreDocumented(t *testing.T) {
-	text, err := os.ReadFile("../../docs/loop.md")
+	text, err := os.ReadFile("../../docs/reference/formats.md")
 	must(t, err)
 	_, list, _ := strings.Cut(string(text), "`error_type` is ")
 	list, _, _ = strings.Cut(list, "\n\n")
@@ -66,7 +66,7 @@ func TestErrorTypesAreDocumented(t *testing.T) {
 	want := errorType("").Values()
 	slices.Sort(want)
 	if slices.Sort(documented); !slices.Equal(documented, want) {
-		t.Errorf("docs/loop.md lists %q, the code has %q", documented, want)
+		t.Errorf("docs/reference/formats.md lists %q, the code has %q", documented, want)
 	}
 }
 

@@ -9,10 +9,10 @@ import (
 	"github.com/planloop/planloop/internal/testenv"
 )
 
-// TestCommandReference proves that docs/commands.md matches the commands' help. UPDATE_SCRIPTS=1 go test ./internal/cli -run
+// TestCommandReference proves that docs/reference/commands.md matches the commands' help. UPDATE_SCRIPTS=1 go test ./internal/cli -run
 // TestCommandReference writes it.
 func TestCommandReference(t *testing.T) {
-	const file = "../../docs/commands.md"
+	const file = "../../docs/reference/commands.md"
 	w, _, _ := emptyWorld()
 	var b strings.Builder
 	b.WriteString("# Commands\n\nThe reference, written from the program; `planloop help` prints the same. " +

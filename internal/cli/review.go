@@ -160,6 +160,9 @@ func (a *app) newPage(d *reviewWorkspaces, looking web.ViewAccess, name string) 
 		options.OnReusedLink = func() {
 			_ = p.printForPerson("A link was used twice, so its session was ended. Press Enter for a new link.")
 		}
+		options.OnWrongCode = func() {
+			_ = p.printForPerson(`A wrong code was typed on the page. If that was not you, sign out all browsers: "` + signOutWord + `".`)
+		}
 	}
 	var err error
 	if p.server, err = web.New(options); err != nil {

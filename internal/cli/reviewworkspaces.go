@@ -383,6 +383,9 @@ func (s *reviewWorkspace) open(ctx context.Context, isUse bool) (*review.Workspa
 	if s.release == nil {
 		s.release, s.Service, s.Tail = ws.release, ws.verbs, s.tail
 		s.Fresh = ws.servers.refreshFor
+		if !s.app.flags.ephemeral {
+			s.Unsent = s.state
+		}
 		s.Refused = s.app.whyNoPerson // an agent at work there is known once the workspace is open
 		if !ws.place.Default {
 			s.Start = s.start

@@ -82,7 +82,7 @@ func TestBuiltInTemplates(t *testing.T) {
 
 // TestDocumentedTemplate: the template in the documentation is valid.
 func TestDocumentedTemplate(t *testing.T) {
-	document, err := os.ReadFile("../../docs/templates.md")
+	document, err := os.ReadFile("../../docs/reference/formats.md")
 	_, text, found := strings.Cut(string(document), "```yaml\n")
 	text, _, closed := strings.Cut(text, "```\n")
 	if err != nil || !found || !closed {

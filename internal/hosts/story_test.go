@@ -62,12 +62,12 @@ func extended(text, path string, step int) string {
 	return strings.Replace(text, "{", fmt.Sprintf("{\n  \"their%d\": %d,", step, step), 1)
 }
 
-// TestDocumentedPlaces: docs/hosts.md names the files that are written.
+// TestDocumentedPlaces: docs/reference/hosts.md names the files that are written.
 func TestDocumentedPlaces(t *testing.T) {
 	m := machine(t)
 	m.Home, m.Project = "~", "."
 	rows := map[string]string{}
-	for line := range strings.Lines(read(t, filepath.Join("..", "..", "docs", "hosts.md"))) {
+	for line := range strings.Lines(read(t, filepath.Join("..", "..", "docs", "reference", "hosts.md"))) {
 		if cells := strings.Split(line, "|"); len(cells) == 8 {
 			rows[strings.Trim(cells[2], " `")] = line
 		}

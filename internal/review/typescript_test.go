@@ -23,7 +23,8 @@ var update = flag.Bool("update", false, "write the types of the page's sources a
 func TestTypesOfThePage(t *testing.T) {
 	ts := typescript{}
 	for _, root := range []reflect.Type{reflect.TypeFor[View](), reflect.TypeFor[Inbox](), reflect.TypeFor[Log](),
-		reflect.TypeFor[Former](), reflect.TypeFor[Done](), reflect.TypeFor[history.TimelineStep](), reflect.TypeFor[Change]()} {
+		reflect.TypeFor[Former](), reflect.TypeFor[Done](), reflect.TypeFor[history.TimelineStep](), reflect.TypeFor[Change](),
+		reflect.TypeFor[UnsentText]()} {
 		ts.of(root)
 	}
 	var about []string

@@ -1,6 +1,6 @@
 // Package review provides a workspace's data for people, and the acts they may call on it by name, as plain data, for
 // every face that shows it: the page over HTTP and the MCP App. It must not know HTTP, browsers or protocols, and keeps no
-// state of its own.
+// state of its own but unsent texts.
 package review
 
 import (
@@ -82,34 +82,34 @@ type Step struct {
 	Number int         `json:"number"`
 	Title  string      `json:"title"`
 
-	Details          string        `json:"details,omitempty"`
-	Type             plan.StepType `json:"type,omitempty"`
-	Risk             plan.Risk     `json:"risk,omitempty"`
-	DependsOn        []int         `json:"depends_on,omitempty"`
-	WaitingOn        []int         `json:"waiting_on,omitempty"` // unfinished ones of depends_on
-	Hints            []string      `json:"hints,omitempty"`
-	Paths            []string      `json:"paths,omitempty"`
-	Creates          []string      `json:"creates,omitempty"`
-	Criteria         []Criterion   `json:"criteria,omitempty"`
-	Verify           string        `json:"verify,omitempty"`
-	Verified         bool          `json:"verified,omitempty"`   // by a recorded run of verify
-	Unverified       string        `json:"unverified,omitempty"` // why it is done and not verified
-	SuggestedAgent   string        `json:"suggested_agent,omitempty"`
-	Tools            []string      `json:"tools,omitempty"`
-	Tool             string        `json:"tool,omitempty"`
-	Args             string        `json:"args,omitempty"`      // JSON, one line per member
-	ToolSays         string        `json:"tool_says,omitempty"` // another server's description of the tool
-	Critical         bool          `json:"critical,omitempty"`
-	Idempotent       bool          `json:"idempotent,omitempty"`
-	RequiresApproval bool          `json:"requires_approval,omitempty"`
-	Always           bool          `json:"always,omitempty"`  // it runs at the end of a run
-	Timeout          int           `json:"timeout,omitempty"` // seconds
-	Pause            string        `json:"pause,omitempty"`
-	When             string        `json:"when,omitempty"`
-	ForEach          string        `json:"for_each,omitempty"`
-	Unseen           string        `json:"unseen,omitempty"`   // why the approver has not seen it
-	Edited           string        `json:"edited,omitempty"`   // a person's change before the approval
-	Warnings         []string      `json:"warnings,omitempty"` // from the quality gates, in a draft
+	Details          string             `json:"details,omitempty"`
+	Type             plan.StepType      `json:"type,omitempty"`
+	Risk             plan.Risk          `json:"risk,omitempty"`
+	DependsOn        []int              `json:"depends_on,omitempty"`
+	WaitingOn        []int              `json:"waiting_on,omitempty"` // unfinished ones of depends_on
+	Hints            []string           `json:"hints,omitempty"`
+	Paths            []string           `json:"paths,omitempty"`
+	Creates          []string           `json:"creates,omitempty"`
+	Criteria         []Criterion        `json:"criteria,omitempty"`
+	Verify           string             `json:"verify,omitempty"`
+	Verified         bool               `json:"verified,omitempty"`   // by a recorded run of verify
+	Unverified       string             `json:"unverified,omitempty"` // why it is done and not verified
+	SuggestedAgent   string             `json:"suggested_agent,omitempty"`
+	Tools            []string           `json:"tools,omitempty"`
+	Tool             string             `json:"tool,omitempty"`
+	Args             string             `json:"args,omitempty"`      // JSON, one line per member
+	ToolSays         string             `json:"tool_says,omitempty"` // another server's description of the tool
+	Critical         bool               `json:"critical,omitempty"`
+	Idempotent       bool               `json:"idempotent,omitempty"`
+	RequiresApproval bool               `json:"requires_approval,omitempty"`
+	Always           bool               `json:"always,omitempty"`  // it runs at the end of a run
+	Timeout          int                `json:"timeout,omitempty"` // seconds
+	Pause            string             `json:"pause,omitempty"`
+	When             string             `json:"when,omitempty"`
+	ForEach          string             `json:"for_each,omitempty"`
+	Unseen           string             `json:"unseen,omitempty"`   // why the approver has not seen it
+	Edited           string             `json:"edited,omitempty"`   // a person's change before the approval
+	Warnings         []plan.GateWarning `json:"warnings,omitempty"` // from the quality gates, in a draft
 
 	Status        plan.StepStatus      `json:"status"`
 	Ready         bool                 `json:"ready,omitempty"`
@@ -173,22 +173,22 @@ func (AskKind) Values() []string { return append(plan.AskKind("").Values(), stri
 
 // Draft is a plan without a decision so far.
 type Draft struct {
-	Plan      Plan      `json:"plan"`
-	Request   string    `json:"request,omitempty"` // "" if it was not submitted
-	By        string    `json:"by"`
-	At        time.Time `json:"at"`
-	Expires   time.Time `json:"expires,omitzero"`
-	Decidable bool      `json:"decidable"`                      // it waits for a decision, not for the agent
-	Changes   bool      `json:"changes,omitempty"`              // it changes the approved plan
-	Outdated  string    `json:"outdated,omitempty"`             // why it can no longer be approved
-	Archives  string    `json:"archives,omitempty"`             // the objective of the active plan that an approval would archive
-	Adopted   string    `json:"adopted,omitempty"`              // the host list it was made from
-	Host      string    `json:"host,omitempty"`                 // the host that shows it to its user now
-	HostText  string    `json:"host_text,omitempty" text:"any"` // its whole text there
-	HostEdits bool      `json:"host_edits,omitempty"`           // an approval may let that host edit files without asking
-	Returned  *Decision `json:"returned,omitempty"`             // the request for changes of its former form
-	Warnings  []string  `json:"warnings,omitempty"`             // from the quality gates, about the whole plan
-	Edited    *Said     `json:"edited,omitempty"`               // people's changes since its submission
+	Plan      Plan               `json:"plan"`
+	Request   string             `json:"request,omitempty"` // "" if it was not submitted
+	By        string             `json:"by"`
+	At        time.Time          `json:"at"`
+	Expires   time.Time          `json:"expires,omitzero"`
+	Decidable bool               `json:"decidable"`                      // it waits for a decision, not for the agent
+	Changes   bool               `json:"changes,omitempty"`              // it changes the approved plan
+	Outdated  string             `json:"outdated,omitempty"`             // why it can no longer be approved
+	Archives  string             `json:"archives,omitempty"`             // the objective of the active plan that an approval would archive
+	Adopted   string             `json:"adopted,omitempty"`              // the host list it was made from
+	Host      string             `json:"host,omitempty"`                 // the host that shows it to its user now
+	HostText  string             `json:"host_text,omitempty" text:"any"` // its whole text there
+	HostEdits bool               `json:"host_edits,omitempty"`           // an approval may let that host edit files without asking
+	Returned  *Decision          `json:"returned,omitempty"`             // the request for changes of its former form
+	Warnings  []plan.GateWarning `json:"warnings,omitempty"`             // from the quality gates, about the whole plan
+	Edited    *Said              `json:"edited,omitempty"`               // people's changes since its submission
 
 	Situation []verbs.PageFact `json:"situation"` // as in View, about the draft
 

@@ -314,7 +314,7 @@ func TestWarningsStayWithAReturnedPlan(t *testing.T) {
 		for _, step := range v.Draft.Plan.Steps {
 			all = append(all, step.Warnings...)
 		}
-		return strings.Join(all, "\n")
+		return fmt.Sprint(all)
 	}
 	told := func() string {
 		state, former, err := workspace.Service.Draft(t.Context())
@@ -325,7 +325,7 @@ func TestWarningsStayWithAReturnedPlan(t *testing.T) {
 	}
 	v, text := look(t, workspace), told()
 	submitted := found(v)
-	if submitted == "" || !strings.Contains(text, "warning: ") {
+	if !strings.Contains(submitted, "verifiable") || !strings.Contains(text, "warning: ") {
 		t.Fatalf("the gates found nothing: %s", text)
 	}
 	must[review.Done](t)(act(t.Context(), workspace, page(), "return", with(draftOf(v), fields{"comment": "smaller"})))

@@ -23,21 +23,31 @@ func (s seenNames) Seen(name string) plan.Sighting {
 	return plan.Sighting{}
 }
 
-// TestNamesForPeople: people see the suffix of an agent's name only while two active agents share the rest, and words
-// that only look like such a name stay as they are.
+// titles knows the title of one host.
+type titles struct{ verbs.Tracks }
+
+func (titles) Title(agent string) string {
+	return map[string]string{"claude-code": "Claude Code", "codex": "Codex"}[agent]
+}
+
+// TestNamesForPeople: people see the host of an agent, with a suffix only while two active agents share it, and planloop for its engines.
+// Words that only look like such a name stay as they are.
 func TestNamesForPeople(t *testing.T) {
 	seen := seenNames{"codex#9d51f6": true, "codex#000000": true, "claude-code#a9dcbf": true}
-	const text = "\x1b[2mcodex#9d51f6\x1b[0m (codex#000000) waits for claude-code#a9dcbf: see vscode#123456, color#9d51f6 and old#1a2b3c."
+	const text = "\x1b[2mcodex#9d51f6\x1b[0m (codex#000000) waits for claude-code#a9dcbf: see vscode#123456, color#9d51f6, " +
+		"my-engine#k3j4h5g, engine#k3j4h5g6 and old#1a2b3c."
 	for name, test := range map[string]struct {
 		active hookedAgents
 		want   string
 	}{
 		"one active": {hookedAgents{{Agent: "codex#9d51f6"}, {Agent: "codex#9d51f6"}, {Agent: "claude-code#a9dcbf"}},
-			"\x1b[2mcodex\x1b[0m (codex) waits for claude-code: see vscode#123456, color#9d51f6 and old."},
+			"\x1b[2mCodex\x1b[0m (Codex) waits for Claude Code: see vscode#123456, color#9d51f6, my-engine#k3j4h5g, planloop and old."},
 		"two of a name": {hookedAgents{{Agent: "codex#9d51f6"}, {Agent: "codex#000000"}, {Agent: "claude-code#a9dcbf"}},
-			"\x1b[2mcodex#9d51f6\x1b[0m (codex#000000) waits for claude-code: see vscode#123456, color#9d51f6 and old."},
+			"\x1b[2mCodex (9d51f6)\x1b[0m (Codex (000000)) waits for Claude Code: see vscode#123456, color#9d51f6, my-engine#k3j4h5g, " +
+				"planloop and old."},
 	} {
-		s := verbs.New(session.New(store.NewMemory(), session.Options{}), verbs.Options{Presence: seen, Hooks: test.active})
+		o := verbs.Options{Presence: seen, Hooks: test.active, Tracks: titles{}}
+		s := verbs.New(session.New(store.NewMemory(), session.Options{}), o)
 		if got := s.NamesForPeople("old#1a2b3c")(text); got != test.want {
 			t.Errorf("%s: %q", name, got)
 		}

@@ -1,6 +1,7 @@
 package verbs
 
 import (
+	"cmp"
 	"context"
 	"regexp"
 	"slices"
@@ -79,17 +80,17 @@ func (s *Service) HasRunnableSteps(state plan.State) bool {
 	return state.Plan != nil && s.view(state, Caller{}, Rules{}).hasRunnableSteps()
 }
 
-// connectionName matches an agent's name that was derived from its connection, such as claude-code#a9dcbf. Colour codes
+// connectionName matches an agent's name that was derived from its connection, such as claude-code#a9dcbf, or an engine's. Colour codes
 // of a terminal match too, because they would otherwise become part of the name after them.
 var connectionName = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`\x1b\[[0-9;]*m|[\pL\pN._-]+#[0-9a-f]{6}\b`)
+	return regexp.MustCompile(`\x1b\[[0-9;]*m|[\pL\pN._-]+#[0-9a-f]{6}\b|\b` + plan.EnginePrefix + `[a-z2-7]{8}\b`)
 })
 
 // ForPeople returns a text with the names of agents as people see them; see NamesForPeople.
 func (s *Service) ForPeople(text string) string { return s.NamesForPeople()(text) }
 
-// NamesForPeople returns a function that leaves out, in a text, the suffix of agents' names, as in claude-code#a9dcbf,
-// unless two active agents share the rest of the name. A word of that form counts as an agent's name if it is in known
+// NamesForPeople returns a function that names agents in a text by their hosts: Claude Code for claude-code#a9dcbf. If two active agents
+// share a host, the suffix is kept. Engines are planloop. A word of that form counts as an agent's name if it is in known
 // or if planloop has seen an agent of that name here, but not if the plan contains it: an approver must read exactly what
 // agents get, and agents choose part of their name.
 func (s *Service) NamesForPeople(known ...string) func(text string) string {
@@ -97,9 +98,19 @@ func (s *Service) NamesForPeople(known ...string) func(text string) string {
 	shorten := func(name string) string {
 		if _, done := short[name]; !done {
 			short[name] = name
-			stem, _, ok := strings.Cut(name, "#")
-			if ok && (slices.Contains(known, name) || !s.seenLast(name).At.IsZero()) && !shared()[stem] && !s.isInPlan(name) {
-				short[name] = stem
+			stem, suffix, _ := strings.Cut(name, "#")
+			isEngine, title := stem+"#" == plan.EnginePrefix, ""
+			if s.opts.Tracks != nil {
+				title = s.opts.Tracks.Title(stem)
+			}
+			switch {
+			case suffix == "" || !isEngine && !slices.Contains(known, name) && s.seenLast(name).At.IsZero() || s.isInPlan(name):
+			case isEngine:
+				short[name] = string(plan.Planloop)
+			case !shared()[stem]:
+				short[name] = cmp.Or(title, stem)
+			case title != "":
+				short[name] = title + " (" + suffix + ")"
 			}
 		}
 		return short[name]

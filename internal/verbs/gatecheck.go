@@ -262,7 +262,7 @@ func remedy(f gates.Finding) string {
 func findingsOf(report gates.Report) plan.GateFindings {
 	var all []plan.GateWarning
 	for _, f := range report.Warnings() {
-		all = append(all, plan.GateWarning{Step: f.Step, Text: cmp.Or(f.Says, f.Message), Fix: remedy(f)})
+		all = append(all, plan.GateWarning{Gate: f.Gate, Step: f.Step, Text: cmp.Or(f.Says, f.Message), Fix: remedy(f)})
 	}
 	if more := len(all) - plan.MaxList; more > 0 {
 		all = append(all[:plan.MaxList-1], plan.GateWarning{Text: fmt.Sprintf("There are %d more warnings about steps.", more+1)})

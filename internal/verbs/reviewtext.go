@@ -71,7 +71,7 @@ func (s *Service) ReviewDraft(ctx context.Context, state plan.State, former *pla
 	return s.ForPeople(text + warningsText(found) + reviewText(state.Draft, former, ofTool, func(step *plan.Step) string {
 		below := ""
 		for _, warning := range found.WarningsOn(step.ID) {
-			below += "   warning: " + safetext.AfterLabel(warning) + "\n"
+			below += "   warning: " + safetext.AfterLabel(warning.Text) + "\n"
 		}
 		for _, r := range remarks {
 			if r.Now == step.ID {
@@ -86,7 +86,7 @@ func (s *Service) ReviewDraft(ctx context.Context, state plan.State, former *pla
 func warningsText(found plan.GateFindings) string {
 	text, steps := "", []plan.StepID(nil)
 	for _, warning := range found.WarningsOn(0) {
-		text += "Warning: " + safetext.AfterLabel(warning) + "\n"
+		text += "Warning: " + safetext.AfterLabel(warning.Text) + "\n"
 	}
 	for _, w := range found.Warnings {
 		if w.Step != 0 && !slices.Contains(steps, w.Step) {

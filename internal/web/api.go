@@ -50,6 +50,8 @@ func (s *Server) api() map[string]route {
 		"/api/enter":    {method: http.MethodPost, open: true, do: withBody(s.postEnter)},
 		"/api/unlock":   {method: http.MethodPost, do: withBody(s.postUnlock)},
 		"/api/code":     {method: http.MethodPost, do: withBody(s.postCode)},
+		"/api/keep":     {method: http.MethodPost, do: withBody(s.postKeep)},
+		"/api/unsent":   {method: http.MethodGet, params: []string{"workspace"}, do: s.withWorkspace(s.getUnsent)},
 		actPath:         {method: http.MethodPost, do: withBody(s.postAct)},
 		"/api/inbox":    {method: http.MethodGet, do: s.getInbox},
 		"/api/view":     {method: http.MethodGet, params: []string{"workspace", "known"}, do: s.withWorkspace(s.getView)},
@@ -239,10 +241,10 @@ func (s *Server) postCode(c call, in struct {
 	if err != nil {
 		return nil, err
 	}
-	can := s.can(c, workspace)
+	if err := s.checkWriter(c, workspace); err != nil {
+		return nil, err
+	}
 	switch {
-	case !can.Decide:
-		return nil, &refusal{Kind: forbidden, Problem: can.Why, Fix: "decide in a terminal"}
 	case s.opts.ShowCode == nil:
 		return nil, &refusal{Kind: forbidden, Problem: "planloop has no terminal to show a code on",
 			Fix: "approve in a terminal, or run `planloop review` in one"}
@@ -260,6 +262,9 @@ func (s *Server) postUnlock(c call, in struct {
 	Code string `json:"code" text:"any"`
 }) (any, error) {
 	proof, err := s.sessions.unlock(c.session, strings.TrimSpace(in.Code))
+	if wrong, is := errors.AsType[*plan.ValidationError](err); is && wrong.Kind == plan.InvalidInput && s.opts.OnWrongCode != nil {
+		s.opts.OnWrongCode()
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -285,6 +290,41 @@ func (s *Server) postAct(c call, in struct {
 	who := verbs.Caller{Actor: s.opts.Person, Face: review.Face{}}
 	done, err := review.Act(ctx, workspace, review.Caller{Caller: who, Can: can, Log: in.Log}, in.Act, in.Input)
 	return done, err
+}
+
+// postKeep stores texts that a person typed and did not send. It needs no code, since only a decision sends them.
+func (s *Server) postKeep(c call, in struct {
+	Workspace string              `json:"workspace"`
+	Texts     []review.UnsentText `json:"texts"`
+}) (any, error) {
+	workspace, err := s.opts.Workspaces.Open(c.r.Context(), in.Workspace)
+	if err == nil {
+		err = s.checkWriter(c, workspace)
+	}
+	if err != nil {
+		return nil, err
+	}
+	s.keeping.Lock()
+	defer s.keeping.Unlock()
+	return struct{}{}, review.KeepUnsent(context.WithoutCancel(c.r.Context()), workspace, s.opts.Person.Name, in.Texts)
+}
+
+func (s *Server) getUnsent(c call, workspace *review.Workspace) (any, error) {
+	if err := s.checkWriter(c, workspace); err != nil {
+		return nil, err
+	}
+	texts, err := review.ReadUnsent(c.r.Context(), workspace, s.opts.Person.Name)
+	return struct {
+		Texts []review.UnsentText `json:"texts"`
+	}{texts}, err
+}
+
+// checkWriter refuses a session that may only look.
+func (s *Server) checkWriter(c call, workspace *review.Workspace) error {
+	if can := s.can(c, workspace); !can.Decide {
+		return &refusal{Kind: forbidden, Problem: can.Why, Fix: "decide in a terminal"}
+	}
+	return nil
 }
 
 func (s *Server) withWorkspace(do func(call, *review.Workspace) (any, error)) func(call) (any, error) {

@@ -21,18 +21,19 @@ func FuzzBody(f *testing.F) {
 		`{"workspace":"w1","act":"approve_step","input":{"step":"S001","digest":"x","args":{}}}`,
 		`{"workspace":"w1","act":"enter_mode","input":{"task":"x"}}`, `{"workspace":"w1","act":"start_run","input":{}}`,
 		`{"workspace":"w1","workspace":"w2"}`, `{"Workspace":"w1"}`, "{\"workspace\":\"w1\\u0000\"}", "\xff\xfe",
-		strings.Repeat("[", 10000),
+		`{"workspace":"w1","texts":[{"field":"task","text":"x"},{"field":"task","text":""}]}`, strings.Repeat("[", 10000),
 		strings.Repeat(`{"input":`, 1000), `{"workspace":"w1","act":"comment","input":{"text":"` + strings.Repeat("x", 100_000) + `"}}`,
 	} {
-		for path := range 4 {
+		for path := range 5 {
 			f.Add(seed, uint8(path), true)
 		}
 		f.Add(seed, uint8(3), false)
 	}
-	paths := []string{"/api/enter", "/api/code", "/api/unlock", "/api/act"}
+	paths := []string{"/api/enter", "/api/code", "/api/unlock", "/api/act", "/api/keep"}
 	f.Fuzz(func(t *testing.T, body string, path uint8, inside bool) {
 		s := prepare(t, nil)
 		defer s.Close()
+		s.workspaces.sheets["w1"].Unsent = t.TempDir()
 		s.submit("w1")
 		r := httptest.NewRequest(http.MethodPost, paths[int(path)%len(paths)], strings.NewReader(body))
 		r = r.WithContext(here(t, "", "127.0.0.1:8137", "", http.MethodGet, "/", "").Context())

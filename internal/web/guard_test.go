@@ -24,6 +24,7 @@ func header(name string, values ...string) func(*http.Request) {
 // TestWhatComesFromElsewhereIsRefused sends requests with a single fault to every kind of path. None may take effect.
 func TestWhatComesFromElsewhereIsRefused(t *testing.T) {
 	f := serve(t, func(o *Options) { o.Name = "once.localhost" })
+	f.workspaces.sheets["w1"].Unsent = t.TempDir()
 	f.submit("w1")
 	b := f.launch()
 	b.typeCode()
@@ -92,6 +93,8 @@ func TestWhatComesFromElsewhereIsRefused(t *testing.T) {
 		for path, posted := range map[string]string{
 			"/api/act":    `{"workspace":"w1","log":"` + log + `","act":"comment","input":{"text":"x"}}`,
 			"/api/enter":  `{"code":"` + code + `"}`,
+			"/api/keep":   `{"workspace":"w1","texts":[]}`,
+			"/api/unsent": "",
 			"/api/view":   "",
 			"/api/inbox":  "",
 			"/api/events": "",
@@ -111,7 +114,7 @@ func TestWhatComesFromElsewhereIsRefused(t *testing.T) {
 				continue
 			}
 			at := path
-			if path == "/api/view" {
+			if path == "/api/view" || path == "/api/unsent" {
 				at += "?workspace=w1"
 			}
 			answer := f.raw(method, at, posted, b.in, c.edit)

@@ -2,7 +2,7 @@
 // page's files, and its data as JSON.
 //
 // It must not know plans or verbs except through internal/review, and it stores nothing but sessions, which end with
-// the server, or after half a day without use.
+// the server, or after half a day without use. Unsent texts are stored by internal/review.
 package web
 
 import (
@@ -43,6 +43,7 @@ type Options struct {
 	// ShowCode writes a code, and its purpose, to the terminal that the server was started on; nil without one.
 	ShowCode     func(workspace review.Place, code string) error
 	OnReusedLink func()           // called when a launch link was used again, which ends the session that it opened; may be nil
+	OnWrongCode  func()           // called when a page sent a wrong code; may be nil
 	Logger       *slog.Logger     // receives errors; the default discards them
 	Heartbeat    time.Duration    // between signs of life on a stream; by default 20 s
 	BodyTimeout  time.Duration    // for the reading of a request body; by default 10 s
@@ -67,6 +68,7 @@ type Server struct {
 	streams  *streams
 	shared   *renderCache
 	views    sentViews
+	keeping  sync.Mutex                                        // held while unsent texts are stored
 	owner    func(client, server string) (uid int, known bool) // of a connection
 }
 

@@ -380,7 +380,8 @@ func mayNothing(t *testing.T, f *fixture, b *browser, v review.View) (told refus
 }
 
 func TestCodeOfTheTerminal(t *testing.T) {
-	f := serve(t, nil)
+	wrong := 0
+	f := serve(t, func(o *Options) { o.OnWrongCode = func() { wrong++ } })
 	f.submit("w1")
 	b, other := f.launch(), f.launch()
 	ask := func(b *browser) string {
@@ -409,6 +410,9 @@ func TestCodeOfTheTerminal(t *testing.T) {
 	first, second := ask(b), ask(b)
 	if first != second {
 		is("one that was replaced", unlock(b, first), 422)
+		if wrong != 1 {
+			t.Errorf("the terminal heard of %d wrong codes", wrong)
+		}
 	}
 	answer := unlock(b, " "+second+" ")
 	is("the right one", answer, 200)

@@ -102,7 +102,7 @@ type standing struct {
 	doubt string // a part of it; "" if there must be none
 }
 
-// TestStandings is the table of docs/workspaces.md, on a real disk with real git.
+// TestStandings is the table of docs/guides/agents.md, on a real disk with real git.
 func TestStandings(t *testing.T) {
 	d := newDisk(t)
 	sub := filepath.Join(d.project, "packages", "a")

@@ -1,5 +1,5 @@
 // What a person settles with a decision on the review page, in a real browser: undone edits, open questions, a proposal next to an approved
-// plan that is carried out, and a former plan that comes back. A decision from a terminal that other programs can read is marked so.
+// plan that is carried out, a former plan that comes back, and texts that outlive their browser. A decision from a terminal that other programs can read is marked so.
 //
 //   node decide.mjs PROGRAM PACKAGES CHROMIUM FOLDER [PICTURES]
 import assert from 'node:assert/strict';
@@ -14,6 +14,7 @@ const where = place(program, folder);
 const browser = await Browser.start(packages, chromium);
 try {
   await settled();
+  await kept();
   await restored();
 } finally {
   await browser.stop();
@@ -71,11 +72,19 @@ async function retitle(page, n, title) {
   await form.getByRole('button', { name: 'Save' }).click();
 }
 
-// answered: an answer that is typed next to the buttons goes with the approval.
+// answered: the bar leads to the question, and its answer goes with the approval.
 async function answered(agent, page) {
-  await decision(page).getByLabel(/security keys without a screen/).fill('Yes, all of them.');
+  const approve = decision(page).getByRole('button', { name: /^Approve(, |$)/ });
+  assert.equal(await approve.textContent(), 'Approve, 1 unanswered');
+  assert.equal(await page.getByLabel(/security keys without a screen/).count(), 1, 'the question stands once');
+  await decision(page).getByRole('button', { name: 'Answer a question' }).click();
+  await page.locator('textarea:focus').waitFor();
+  await page.keyboard.type('Yes, all of them.');
+  assert.equal(await approve.textContent(), 'Approve');
+  const { height } = await decision(page).boundingBox();
+  assert.ok(height < 60, `questions do not make the bar high: ${height}`);
   await picture(page, 'answers');
-  await decision(page).getByRole('button', { name: /^Approve(, |$)/ }).click();
+  await approve.click();
   await page.getByRole('region', { name: 'What comes next' }).waitFor();
   const told = JSON.stringify(await agent.call('planloop_status', {}));
   assert.ok(told.includes('Yes, all of them.'), told);
@@ -105,6 +114,53 @@ async function proposed(agent, page) {
   assert.equal(await page.getByRole('button', { name: /^Step 8, / }).count(), 0, 'the proposed step is dropped');
   await agent.call('planning_mark_step', { step_id: 'S002', status: 'in_progress' });
   await page.getByRole('button', { name: /^Step 2, in progress/ }).waitFor();
+}
+
+// kept: a browser ends, and all that it stored is lost. Another one has the texts that were typed in it, and sends them.
+async function kept() {
+  const here = workspace(where, 'kept', files), lost = await Browser.start(packages, chromium);
+  const review = await Review.start(packages, here), agent = await Agent.start(packages, here, 'codex');
+  try {
+    await agent.call('planning_submit_plan', passkeys);
+    const ann = await lost.person({ viewport: { width: 1400, height: 900 } });
+    const page = await ann.open(await review.link());
+    const comment = async (step, text) => {
+      await page.getByRole('button', { name: `Comment on step ${step}` }).click();
+      await page.getByRole('textbox', { name: `Comment on step ${step}` }).fill(text);
+    };
+    await comment(2, 'Which lock?');
+    await page.getByRole('button', { name: 'Add comment' }).click();
+    await comment(3, 'Half a thought');
+    await page.getByLabel(/security keys without a screen/).fill('Yes, all.');
+    await page.getByRole('button', { name: 'Edit step 7' }).click();
+    const saved = page.waitForResponse(async (answer) => answer.url().endsWith('/api/keep') && answer.request().postData().includes('on the blog'));
+    await page.getByLabel('Title').fill('Tell users on the blog');
+    assert.equal((await saved).status(), 200);
+    assert.deepEqual(ann.complaints, []);
+    await lost.stop();
+    const other = await browser.person({ viewport: { width: 1400, height: 900 } });
+    const again = await other.open(await review.link());
+    await again.getByText('4 texts that you have not sent are back.').waitFor();
+    await again.getByText('1 comment sent with your decision').waitFor();
+    await decision(again).getByText('Which lock?').waitFor(); // its list is open
+    await picture(again, 'restored-texts');
+    await accessible(packages, again, 'texts of another browser');
+    await again.getByRole('button', { name: 'Comment on step 3' }).click();
+    assert.equal(await again.getByRole('textbox', { name: 'Comment on step 3' }).inputValue(), 'Half a thought');
+    await again.getByRole('button', { name: 'Edit step 7' }).click();
+    assert.equal(await again.getByRole('textbox', { name: 'Title' }).inputValue(), 'Tell users on the blog');
+    await decision(again).getByRole('button', { name: 'Approve', exact: true }).click();
+    await review.unlock(again);
+    await again.getByRole('region', { name: 'What comes next' }).waitFor();
+    const told = JSON.stringify(await agent.call('planloop_status', {}));
+    assert.ok(told.includes('Which lock?') && told.includes('Yes, all.'), told);
+    assert.deepEqual(other.complaints, []);
+  } finally {
+    await lost.stop();
+    await agent.stop();
+    await review.stop();
+  }
+  console.log('texts outlive the browser they were typed in');
 }
 
 // restored: a person decides at a terminal that other programs can read, and a script brings the rejected plan back.

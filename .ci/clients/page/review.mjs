@@ -98,6 +98,7 @@ async function commented(page, review) {
   await dialog.getByLabel('Six-digit code').fill(code === '000000' ? '000001' : '000000');
   await dialog.getByRole('button', { name: 'Continue' }).click();
   await dialog.getByRole('alert').getByText(/\S/).waitFor();
+  await review.terminal.until(/A wrong code was typed on the page/);
   await picture(page, 'code');
   await dialog.getByLabel('Six-digit code').fill(code);
   await dialog.getByRole('button', { name: 'Continue' }).click();
@@ -142,7 +143,7 @@ async function followed(agent, page) {
 }
 
 async function returned(agent, page, review) {
-  const heard = waiting(agent), warned = page.getByRole('button', { name: /^\d+ warnings? \(/ });
+  const heard = waiting(agent), warned = page.getByRole('button', { name: /^no rollback described for / });
   await warned.waitFor();
   await page.getByRole('button', { name: 'Ask for changes' }).click();
   await page.getByLabel('Changes you want').fill('Smaller, please.');
@@ -220,6 +221,7 @@ async function byKeyboard() {
     await keys.press('Control+Enter');
     await page.getByText('1 comment sent with your decision').waitFor();
     await keys.press('Escape');
+    await blockByBlock(page);
     await keys.press('f');
     await page.locator('textarea:focus').waitFor();
     await keys.type('See the comment.');
@@ -229,7 +231,8 @@ async function byKeyboard() {
     await keys.press('Enter');
     await page.getByText('Changes requested').waitFor();
     const told = JSON.stringify(await agent.call('planloop_status', {}));
-    assert.ok(told.includes('Who may register a second key?'), told);
+    const spoken = told.replaceAll('\\"', '"');
+    for (const text of ['Who may register a second key?', 'by "Used twice, it is refused"', 'remove "The key of another origin is refused"']) assert.ok(spoken.includes(text), `${text}: ${told}`);
     await agent.call('planning_submit_plan', revised());
     await page.getByText('A plan is waiting for your decision').waitFor();
     await keys.press('a');
@@ -240,6 +243,36 @@ async function byKeyboard() {
     await review.stop();
   }
   console.log('all of it goes with the keyboard alone');
+}
+
+// blockByBlock suggests other words for a criterion of the chosen step, and asks to remove another.
+async function blockByBlock(page) {
+  const keys = page.keyboard, toolbar = page.getByRole('toolbar', { name: 'On the selected text' });
+  const chosen = () => page.evaluate(() => document.getSelection().toString().trim());
+  await keys.press('ArrowRight');
+  await toolbar.waitFor();
+  assert.equal(await chosen(), 'The challenge lives five minutes and is used once.');
+  await picture(page, 'block');
+  for (const text of ['A challenge that was used is refused', 'The key of another origin is refused']) {
+    await keys.press('ArrowDown');
+    assert.equal(await chosen(), text);
+  }
+  await keys.press('ArrowUp');
+  await keys.press('s');
+  await page.locator('textarea:focus').waitFor();
+  await keys.type('Used twice, it is refused');
+  await keys.press('Control+Enter');
+  await page.getByText('2 comments sent with your decision').waitFor();
+  await keys.press('Escape');
+  for (const key of ['ArrowRight', 'ArrowDown', 'ArrowDown', 'Enter']) await keys.press(key);
+  await toolbar.getByRole('button', { name: 'Comment c' }).and(page.locator(':focus')).waitFor();
+  for (const key of ['ArrowRight', 'ArrowRight', 'Enter']) await keys.press(key);
+  await page.getByText('3 comments sent with your decision').waitFor();
+  await page.locator('#step-3:focus').waitFor();
+  await keys.press('ArrowRight');
+  await keys.press('Escape'); // back to the step
+  await toolbar.waitFor({ state: 'detached' });
+  await page.locator('.row.chosen #step-3:focus').waitFor();
 }
 
 async function inbox() {
@@ -262,7 +295,7 @@ async function inbox() {
     await accessible(packages, page, 'the inbox');
     await waits.getByRole('button', { name: /Is docs in use today/ }).click();
     await page.getByLabel(/Answer/).first().fill('On weekdays.');
-    await page.getByRole('button', { name: /^Answer/ }).first().click();
+    await page.getByRole('button', { name: 'Answer now' }).first().click();
     await review.unlock(page);
     await page.getByText('On weekdays.').first().waitFor({ state: 'attached' });
     const told = JSON.stringify(await agents[1].call('planloop_status', {}));

@@ -3,9 +3,10 @@
 import { type Connection, Fault, type Input, type Source } from './source'
 import { type StreamMessage, stream } from './stream'
 import { whole } from './whole'
-import type { Change, Done, Former, Inbox, Log, TimelineStep, View } from './types'
+import type { Change, Done, Former, Inbox, Log, TimelineStep, UnsentText, View } from './types'
 
 const keyName = 'planloop-key'
+const keepPath = '/api/keep'
 const longestRead = 20_000 // ms
 
 // launched returns the code in the address bar, if there is one.
@@ -61,6 +62,7 @@ async function ask(path: string, body?: unknown, signal?: AbortSignal): Promise<
     return await fetch(path, {
       method: body === undefined ? 'GET' : 'POST', headers, body: body === undefined ? null : JSON.stringify(body),
       credentials: 'same-origin', cache: 'no-store', redirect: 'error', signal: signal ?? null,
+      keepalive: path === keepPath && document.hidden, // when the page is closed
     })
   } catch {
     throw new Fault(0, 'lost', 'planloop does not respond.', 'Check that it is running. Your text is kept, and the page continues when planloop is back.')
@@ -95,6 +97,8 @@ export function httpSource(): Source {
     log: (id, before, plan) => call<Log>(`/api/log?${in_(id)}${of(plan)}${before ? '&before=' + before : ''}`),
     tail: async (id, step) => (await call<{ text: string }>(`/api/tail?${in_(id)}&step=${step}`)).text,
     act: (id, log, act: string, input: Input) => call<Done>('/api/act', { workspace: id, log, act, input }),
+    unsent: async id => (await call<{ texts: UnsentText[] }>('/api/unsent?' + in_(id))).texts,
+    keep: async (id, texts) => { await call(keepPath, { workspace: id, texts }) },
     requestCode: async id => { await call('/api/code', { workspace: id }) },
     unlock: async code => {
       unlockProof = (await call<{ unlock: string }>('/api/unlock', { code })).unlock

@@ -3,8 +3,9 @@
 export interface Key {
   keys: string[] // in the form of event.key, "Alt+ArrowUp" with its modifiers
   what: string // its effect, for the help
-  group: 'Steps' | 'Deciding' | 'Viewing'
+  group: 'Deciding' | 'Steps' | 'Text of a step' | 'Viewing'
   when?: () => boolean // otherwise the browser handles the key
+  over?: boolean // goes before other rows with its keys, and before a focused button
   run: () => void
 }
 
@@ -26,10 +27,11 @@ export function listen(on: Document): () => void {
       if (e.key === 'Escape') leave(on)
       return
     }
-    const name = (e.altKey ? 'Alt+' : '') + e.key
-    const key = table.find(k => k.keys.includes(name) && (!k.when || k.when()))
+    if (e.shiftKey && e.key.startsWith('Arrow')) return // the browser extends a selection
+    const name = (e.altKey ? 'Alt+' : '') + e.key, fits = table.filter(k => k.keys.includes(name) && (!k.when || k.when()))
+    const key = fits.find(k => k.over) ?? fits[0]
     if (!key) return
-    if ((name === 'Enter' || name === ' ') && e.target instanceof HTMLElement && e.target.closest('button, a, summary')) return
+    if (!key.over && (name === 'Enter' || name === ' ') && e.target instanceof HTMLElement && e.target.closest('button, a, summary')) return
     e.preventDefault()
     key.run()
   }

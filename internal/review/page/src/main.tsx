@@ -9,16 +9,19 @@ import { keepPlace } from './location'
 import { asFault } from './source'
 import { begin, fault, shown } from './store'
 import { Shell } from './ui/shell'
+import { keepUnsent } from './unsent'
 
 const entered = enter() // takes the code out of the address bar before anything else
 arrangeBy(byWorker('/graph.js'))
 prepareGraph()
 const place = document.getElementById('page')
+place?.replaceChildren() // the frame that index.html shows until now
 if (place) render(<Shell />, place)
 listen(document)
 entered.catch((e: unknown) => { fault.value = asFault(e) }).finally(() => {
   begin(httpSource())
   keepPlace(window)
+  keepUnsent()
 })
 addEventListener('hashchange', () => { if (launched()) enter().then(() => location.reload(), (e: unknown) => { fault.value = asFault(e) }) }) // a link into this very tab
 
@@ -29,7 +32,8 @@ function prepareGraph(): void {
     if (steps.length <= many) return
     setTimeout(() => {
       stop()
-      arrange(steps.map(s => ({ n: s.number, after: s.depends_on ?? [] })), { width: innerWidth * .75, height: innerHeight * .75 }).catch(() => {})
+      const room = { width: innerWidth - 290, height: Math.min(1000, innerHeight - 220) - 40 } // about as in style.css: another shape only costs time
+      arrange(steps.map(s => ({ n: s.number, after: s.depends_on ?? [] })), room).catch(() => {})
     }, 300)
   })
 }

@@ -12,7 +12,7 @@ const mostQuoted = 160 // letters
 
 // followSelection keeps the passage up to date.
 export function followSelection(on: Document): () => void {
-  const read = () => { passage.value = selectedIn(on) }
+  const read = () => readSelection(on)
   on.addEventListener('selectionchange', read)
   on.addEventListener('scroll', read, { capture: true, passive: true })
   return () => {
@@ -20,6 +20,9 @@ export function followSelection(on: Document): () => void {
     on.removeEventListener('scroll', read, { capture: true })
   }
 }
+
+// readSelection brings the passage up to date at once, since the event comes later.
+export function readSelection(on: Document): void { passage.value = selectedIn(on) }
 
 function selectedIn(on: Document): Passage | null {
   const range = on.getSelection()

@@ -1,7 +1,7 @@
 // The interface of the page and of the MCP App to the drawing: reading, acting, and notice of changes.
 
 import { sentence } from './ui/format'
-import type { Change, Done, Former, Inbox, Log, TimelineStep, View } from './types'
+import type { Change, Done, Former, Inbox, Log, TimelineStep, UnsentText, View } from './types'
 
 export type Input = Record<string, unknown>
 
@@ -14,6 +14,8 @@ export interface Source {
   timeline?(workspace: string): Promise<TimelineStep[]>
   tail(workspace: string, step: number): Promise<string>
   act(workspace: string, log: string, act: string, input: Input): Promise<Done> // log: of the view that the user sees
+  unsent?(workspace: string): Promise<UnsentText[]> // the texts that planloop stores
+  keep?(workspace: string, changed: UnsentText[]): Promise<void> // stores them
   requestCode(workspace: string): Promise<void>
   unlock(code: string): Promise<void>
   unlocked(): boolean

@@ -101,6 +101,13 @@ export interface Criterion {
   evidence?: Evidence[];
 }
 
+export interface GateWarning {
+  gate?: string;
+  step_id?: string;
+  text: string;
+  fix?: string;
+}
+
 export type StepStatus = 'pending' | 'in_progress' | 'blocked' | 'done' | 'failed' | 'skipped' | 'cancelled';
 
 export type AskKind = 'approval' | 'pause' | 'unknown' | 'blocked';
@@ -150,7 +157,7 @@ export interface Step {
   for_each?: string;
   unseen?: string;
   edited?: string;
-  warnings?: string[];
+  warnings?: GateWarning[];
   status: StepStatus;
   ready?: boolean;
   notes?: string[];
@@ -233,7 +240,7 @@ export interface Draft {
   host_text?: string;
   host_edits?: boolean;
   returned?: Decision;
-  warnings?: string[];
+  warnings?: GateWarning[];
   edited?: Said;
   situation: PageFact[];
   undone?: Undone[];
@@ -414,6 +421,11 @@ export interface TimelineStep {
 export interface Change {
   workspace: string;
   revision: number;
+}
+
+export interface UnsentText {
+  field: string;
+  text: string;
 }
 
 export interface StepComment {

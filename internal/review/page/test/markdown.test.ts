@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { ComponentChildren, VNode } from 'preact'
-import { render, textOf, webAddress } from '../src/ui/markdown'
+import { blocks, plain, render, textOf, webAddress } from '../src/ui/markdown'
 
 // drawn returns the nodes as text: elements in angle brackets, with the attributes that lead somewhere, and texts between bars.
 function drawn(node: ComponentChildren): string {
@@ -89,4 +89,16 @@ test('every word of the source is shown', () => {
     const shown = textOf(render(text))
     for (const word of text.match(/[a-z][a-z0-9]+/gi) ?? []) assert.ok(shown.includes(word), `${JSON.stringify(text)} hides ${word}: ${shown}`)
   }
+})
+
+test('a text is split between its blocks, and nothing is lost', () => {
+  const text = '# Why\n\n- a\n- b\n\n\n```\nx\n\ny\n```\nso\n'
+  assert.equal(blocks(text).length, 4)
+  for (const some of [text, '', '\n\n', 'a\r\n\r\nb', '[a]: https://a.example\n[a]: https://b.example', '*'.repeat(10_000)]) assert.equal(blocks(some).join(''), some)
+})
+
+test('the beginning of a text has its words in one line', () => {
+  assert.equal(plain('# Why\n\n**Two** `keys`:\n\n- one\n- [x] two'), 'Why Two keys: one two')
+  assert.equal(plain('see [docs](https://a.example)'), 'see [docs](https://a.example)')
+  assert.ok(plain('word '.repeat(900)).length < 700)
 })

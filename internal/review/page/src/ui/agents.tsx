@@ -2,7 +2,7 @@
 
 import { act, busy, clock, mayDecide, selected, view } from '../store'
 import { Prose } from './prose'
-import { ago } from './format'
+import { ago, hostName } from './format'
 
 const enforcement: Record<string, { word: string; means: string }> = {
   enforced: { word: 'enforced', means: 'its hooks respond and cover every tool that writes: its shell and editor can only read' },
@@ -19,7 +19,7 @@ export function Agents() {
         const known = enforcement[a.state]
         return (
           <li key={a.agent + (a.host ?? '')}>
-            {a.agent}{a.host && !a.agent.startsWith(a.host) && <span class="soft"> in {a.host}</span>}:{' '}
+            {hostName(a.agent)}{a.host && !hostName(a.agent).startsWith(hostName(a.host)) && <span class="soft"> in {hostName(a.host)}</span>}:{' '}
             <span class={a.state} title={known?.means}>{known?.word ?? a.state}</span>
             {a.why && <span class="soft">, {a.why}</span>}
             {a.fix && <span class="soft">. Fix: {a.fix}</span>}
@@ -42,7 +42,7 @@ export function Signals() {
           <span class="text">
             <Prose of={s.message} />{' '}
             {s.step ? <button class="link" onClick={() => { selected.value = s.step ?? 0 }}>step {s.step}</button> : null}{' '}
-            <span class="soft">{s.by}, {ago(s.at, clock.value)}</span>
+            <span class="soft">{hostName(s.by)}, {ago(s.at, clock.value)}</span>
           </span>
           {mayDecide.value && <button class="quiet small" disabled={!!busy.value} onClick={() => act('clear_signal', { id: s.id })}>Clear</button>}
         </li>

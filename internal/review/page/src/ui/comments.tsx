@@ -5,7 +5,7 @@ import { commentOn, dropComments, keepComment, type Pending, pending, request } 
 import { act, aim, busy, clock, comments, mayDecide, shown, showsDraft, view } from '../store'
 import { isGone } from '../passage'
 import { Markdown } from './markdown'
-import { ago } from './format'
+import { ago, hostName } from './format'
 import { focus } from './focus'
 
 const stepOf = (number: number) => shown.value?.steps.find(s => s.number === number)
@@ -32,7 +32,7 @@ function Sent({ comment: c }: { comment: Comment }) {
   return (
     <li class={open ? 'comment' : 'comment past'}>
       <p class="by">
-        <b>{c.by}</b> {c.question ? 'asked' : 'commented'} <time dateTime={c.at}>{ago(c.at, clock.value)}</time>
+        <b>{hostName(c.by)}</b> {c.question ? 'asked' : 'commented'} <time dateTime={c.at}>{ago(c.at, clock.value)}</time>
         {!c.question && c.met && <span class={`met met-${c.met}`}>{metWords[c.met]}</span>}
         {isGone(c.text, stepOf(c.step ?? 0)) && <span class="soft">quoted text is gone</span>}
         {!c.step && c.title && <span class="soft"> on “{c.title}”</span>}
@@ -40,7 +40,7 @@ function Sent({ comment: c }: { comment: Comment }) {
       <Markdown of={c.text} />
       {c.reply && (
         <div class="reply">
-          <p class="by"><b>{c.reply.by}</b> replied <time dateTime={c.reply.at}>{ago(c.reply.at, clock.value)}</time></p>
+          <p class="by"><b>{hostName(c.reply.by)}</b> replied <time dateTime={c.reply.at}>{ago(c.reply.at, clock.value)}</time></p>
           <Markdown of={c.reply.text} />
         </div>
       )}
@@ -58,7 +58,7 @@ export function Returned() {
   if (!asked?.comment) return null
   return (
     <div class="comment asked-for">
-      <p class="by"><b>{asked.by}</b> requested changes <time dateTime={asked.at}>{ago(asked.at, clock.value)}</time></p>
+      <p class="by"><b>{hostName(asked.by)}</b> requested changes <time dateTime={asked.at}>{ago(asked.at, clock.value)}</time></p>
       <Markdown of={asked.comment} />
     </div>
   )
@@ -126,7 +126,7 @@ export function NewComment({ step, title }: { step: number; title: string }) {
 export function linesOf(step: number): { key: string; who: string; text: string; kind: string }[] {
   return [
     ...comments.value.filter(c => c.step === step && c.met !== 'met').map(c => ({
-      key: c.id ?? c.at, who: c.by, text: c.reply ? `${c.text} → ${c.reply.by}: ${c.reply.text}` : c.text, kind: c.reply ? 'reply' : 'sent',
+      key: c.id ?? c.at, who: hostName(c.by), text: c.reply ? `${c.text} → ${hostName(c.reply.by)}: ${c.reply.text}` : c.text, kind: c.reply ? 'reply' : 'sent',
     })),
     ...pending.value.filter(p => p.step === step).map(p => ({ key: p.key, who: 'Not sent', text: p.text, kind: 'kept' })),
   ]

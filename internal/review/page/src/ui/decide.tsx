@@ -3,11 +3,12 @@
 import { signal } from '@preact/signals'
 import { useLayoutEffect, useRef } from 'preact/hooks'
 import { bind } from '../keys'
-import { dropComments, pending, typed } from '../unsent'
+import { dropComments, pending, restored, typed } from '../unsent'
 import { acknowledge, act, asked, type Asked, busy, clock, current, mayDecide, pane, seen, selected, settling, swapped, view } from '../store'
 import { PendingButtons } from './comments'
 import { Prose } from './prose'
-import { ago, count, sentence } from './format'
+import { answered, answersOf, forget, ToQuestions, unanswered } from './questions'
+import { ago, count, hostName, sentence } from './format'
 import type { Draft } from '../types'
 import { differing } from '../difference'
 import { focus } from './focus'
@@ -22,7 +23,7 @@ export function DecisionBar() {
   useLayoutEffect(() => bind(
     { keys: ['a'], what: 'Go to Approve; Enter presses it', group: 'Deciding', when: approving, run: () => { document.getElementById('approve')?.focus() } },
     { keys: ['f'], what: 'Ask for changes', group: 'Deciding', when: deciding, run: () => { ask('return') } },
-    { keys: ['e'], what: 'Go to the field for changes, if no step is chosen', group: 'Deciding', when: () => deciding() && !selected.value, run: () => { asked.value = ''; ask('return') } },
+    { keys: ['e'], what: 'Go to the field for changes, if no step is chosen', group: 'Deciding', when: () => deciding() && (!selected.value || pane.value !== 'plan'), run: () => { asked.value = ''; ask('return') } },
     { keys: ['r'], what: 'Reject the plan', group: 'Deciding', when: deciding, run: () => { ask('reject') } },
   ), [])
   if (!v || !draft?.decidable) return null
@@ -31,10 +32,11 @@ export function DecisionBar() {
       <p class="what">
         <b>{draft.changes ? 'A change to the plan is waiting for your decision' : 'A plan is waiting for your decision'}</b>
         <span class="soft small">
-          {draft.by}, since <time dateTime={draft.at} title={ago(draft.at, clock.value)}>{clockTime(draft.at)}</time>
+          {hostName(draft.by)}, since <time dateTime={draft.at} title={ago(draft.at, clock.value)}>{clockTime(draft.at)}</time>
           {draft.expires && <span class="until" title="Without a decision until then, it counts as rejected">; ends at {clockTime(draft.expires)}</span>}
           {draft.changes && !draft.archives && <span class="until">. The approved plan continues.</span>}
         </span>
+        {mayDecide.value && <ToQuestions />}
       </p>
       <div class="decision-bar">
         {mayDecide.value ? <Buttons /> : <p class="cannot"><Prose of={sentence(v.can.why ?? 'you cannot decide here')} /></p>}
@@ -43,35 +45,11 @@ export function DecisionBar() {
       </div>
       {mayDecide.value && swapped.value && <ChangedNotice was={swapped.value} now={draft} />}
       {draft.outdated && <p class="aside-line">{sentence(draft.outdated)}</p>}
-      {draft.warnings?.map((text, i) => <p key={i} class="aside-line waits"><Prose of={text} /></p>)}
+      {draft.warnings?.map(({ text }, i) => <p key={i} class="aside-line waits"><Prose of={text} /></p>)}
       {draft.archives && <p class="aside-line">Approving it archives the active plan “{draft.archives}”.</p>}
       {draft.plan.other?.filter(o => o.label === 'Earlier decision').map(o => <p key={o.label} class="aside-line">This is a former plan. It was <Prose of={o.text} /></p>)}
-      {!!(draft.undone?.length && pane.value !== 'difference' || draft.unanswered?.length) && (
-        <div class="unsettled" role="group" aria-label="To settle first" tabIndex={0}>
-          {pane.value !== 'difference' && <Undone draft={draft} />}
-          <Unanswered draft={draft} />
-        </div>
-      )}
+      {!!draft.undone?.length && pane.value !== 'difference' && <div class="unsettled" role="group" aria-label="To settle first" tabIndex={0}><Undone draft={draft} /></div>}
     </section>
-  )
-}
-
-const answerTo = (question: string) => typed(`unanswered:${question}`)
-
-// Unanswered lists the questions that an approval now would leave open, with fields whose texts go with the decision.
-function Unanswered({ draft }: { draft: Draft }) {
-  return (
-    <>
-      {draft.unanswered?.map(q => {
-        const text = answerTo(q.text), id = `answer-${q.id}`
-        return (
-          <div key={q.id} class="unanswered">
-            <label for={id} class="text"><b>Unanswered: {q.id}</b> <Prose of={q.text} /></label>
-            {mayDecide.value && <input id={id} placeholder="Your answer, sent with your decision" value={text.value} onInput={e => { text.value = e.currentTarget.value }} />}
-          </div>
-        )
-      })}
-    </>
   )
 }
 
@@ -101,7 +79,7 @@ function ChangedNotice({ was, now }: { was: Draft; now: Draft }) {
 function Buttons() {
   const menu = useRef<HTMLDetailsElement>(null)
   const off = !!busy.value || !!swapped.value, draft = view.value?.draft, outdated = draft?.outdated
-  const open = draft?.unanswered?.filter(q => !answerTo(q.text).value.trim()).length
+  const open = unanswered().length
   const close = (back: boolean) => {
     if (!menu.current?.open) return
     menu.current.open = false
@@ -164,7 +142,7 @@ function PendingComments() {
   const all = pending.value
   if (!all.length) return null
   return (
-    <details class="going">
+    <details class="going" open={restored.value > 0}>
       <summary>{count(all.length, 'comment')} sent with your decision</summary>
       <ul role="list">
         {all.map(p => (
@@ -190,12 +168,11 @@ async function decide(how: 'approve' | 'return' | 'reject' | 'regenerate'): Prom
     const step = draft.plan.steps.find(s => s.number === p.step)
     return step ? { step: step.id, text: p.text } : { text: p.step || p.gone ? `On “${p.title}”: ${p.text}` : p.text }
   })
-  const open = (draft.unanswered ?? []).filter(q => answerTo(q.text).value.trim())
-  const answers = open.map(q => ({ question: q.text, text: answerTo(q.text).value.trim() }))
-  const done = await act(how, { ...input, comments, answers, ...(how === 'approve' && draft.host_edits && acceptsEdits.value && { accepts_edits: true }) })
+  const replied = answered()
+  const done = await act(how, { ...input, comments, answers: answersOf(replied), ...(how === 'approve' && draft.host_edits && acceptsEdits.value && { accepts_edits: true }) })
   if (!done) return
   acceptsEdits.value = false
-  for (const q of open) answerTo(q.text).value = ''
+  forget(replied)
   if (said) text.value = ''
   asked.value = ''
   current.value = false

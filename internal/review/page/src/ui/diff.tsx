@@ -6,6 +6,7 @@ import { comments, pane, selected, shown, showsDraft, view } from '../store'
 import type { Difference as Differing, Step, StepChange } from '../types'
 import { changes, entries, type Part } from '../textdiff'
 import { Returned, CommentList } from './comments'
+import { blocks, Markdown } from './markdown'
 import { Prose } from './prose'
 import { Undone } from './undone'
 import { moment } from './format'
@@ -99,8 +100,8 @@ function Fields({ of }: { of: FieldChange[] }) {
 
 function Field({ of: f }: { of: FieldChange }) {
   if (f.field === 'depends_on') return <p class="text"><Words of={changes(numbers(f.was), numbers(f.now))} /></p>
-  const plain = exact.has(f.field), told = (text: string) => plain ? text : <Prose of={text} />
-  if (f.was.length <= 1 && f.now.length <= 1) return <p class="text"><Words plain={plain} of={changes(f.was[0] ?? '', f.now[0] ?? '')} /></p>
+  const plain = exact.has(f.field), told = (text: string) => plain ? text : <Markdown of={text} />
+  if (f.was.length <= 1 && f.now.length <= 1) return <Text plain={plain} was={f.was[0] ?? ''} now={f.now[0] ?? ''} />
   return (
     <ul role="list">
       {entries(f.was, f.now).map((e, i) => (
@@ -109,6 +110,22 @@ function Field({ of: f }: { of: FieldChange }) {
         </li>
       ))}
     </ul>
+  )
+}
+
+// Text is a text that changed: its changed blocks in their source, since Markdown would hide changed marks; the others as Markdown.
+function Text({ was, now, plain }: { was: string; now: string; plain: boolean }) {
+  const a = plain ? [was] : blocks(was), b = plain ? [now] : blocks(now), most = Math.min(a.length, b.length)
+  let head = 0, tail = 0
+  while (head < most && a[head] === b[head]) head++
+  while (tail < most - head && a.at(-1 - tail) === b.at(-1 - tail)) tail++
+  const changed = [a, b].map(all => all.slice(head, all.length - tail).join('')), lead = changed.every(text => !text || text.startsWith('\n\n')) ? 2 : 0
+  return (
+    <>
+      {head > 0 && <Markdown of={a.slice(0, head).join('')} />}
+      <p class="text"><Words plain={plain} of={changes(changed[0]!.slice(lead), changed[1]!.slice(lead))} /></p>
+      {tail > 0 && <Markdown of={a.slice(a.length - tail).join('').replace(/^\n+/, '')} />}
+    </>
   )
 }
 
@@ -125,7 +142,7 @@ function Whole({ of, gone }: { of: FieldChange[]; gone: boolean }) {
       {of.map(f => (
         <div key={f.field}>
           <dt>{f.label}</dt>
-          <dd>{(f.field === 'depends_on' ? [numbers(gone ? f.was : f.now)] : gone ? f.was : f.now).map((text, i) => <p key={i} class={exact.has(f.field) ? 'text mono' : 'text'}>{exact.has(f.field) ? text : <Prose of={text} />}</p>)}</dd>
+          <dd>{(f.field === 'depends_on' ? [numbers(gone ? f.was : f.now)] : gone ? f.was : f.now).map((text, i) => exact.has(f.field) ? <p key={i} class="text mono">{text}</p> : <Markdown key={i} of={text} />)}</dd>
         </div>
       ))}
     </dl>

@@ -9,6 +9,14 @@ import { count } from './format'
 export interface Part { text: string; steps: number[]; tone?: 'risk' | 'asks' }
 
 const most = 3 // names in a part
+const reasonsShown = 2 // of the warnings, beside the missing rollbacks
+
+// reasons are the beginnings of a part, by the gate that warned of its steps.
+const reasons: Record<string, string> = {
+  reversible: 'no rollback described for', verifiable: 'no check for', verify_installed: 'check not installed for', oversize: 'too large:',
+  single_responsibility: 'several tasks in', vague_outcome: 'vague title of', hint_actionable: 'vague hints for', context_hints: 'no hints for',
+  relevant_file_paths: 'no paths for', paths_exist: 'missing paths in', hint_paths: 'missing files in hints of',
+}
 const withVerbs = new Set(['cargo', 'docker', 'git', 'go', 'helm', 'kubectl', 'npm', 'npx', 'pnpm', 'terraform', 'uv', 'yarn'])
 const silent = new Set(['cd', 'echo', 'export', 'set', 'true'])
 
@@ -21,15 +29,26 @@ export function factsOf(steps: readonly Step[]): Part[] {
   add(count(steps.length, 'step'), steps)
   const high = left.filter(s => s.risk === 'high')
   add(`${high.length} high risk${numbered(high)}`, high, 'risk')
-  const warned = left.filter(s => s.warnings?.length)
-  add(`${count(warned.length, 'warning')}${numbered(warned)}`, warned, 'asks')
+  for (const { text, steps: of, tone } of warningsIn(left)) add(text, of, tone)
   add(`touches ${names(left.flatMap(placesOf))}`, left.filter(s => placesOf(s).length))
   const files = new Set(left.flatMap(s => s.creates ?? []))
   add(`creates ${count(files.size, 'file')}`, left.filter(s => s.creates?.length))
   add(`runs ${names(left.flatMap(programsOf))}`, left.filter(s => programsOf(s).length))
-  const final = left.filter(s => s.warnings?.some(w => w.includes('no rollback'))) // the check judges it; this repeats it
-  if (final.length) add(`no rollback for ${shortened(final.map(s => s.number))}`, final, 'risk')
   return parts
+}
+
+// warningsIn returns the most important reasons with their steps, and counts the other steps with warnings.
+function warningsIn(steps: readonly Step[]): { text: string; steps: Step[]; tone: 'risk' | 'asks' }[] {
+  const warned = (by: (gate: string) => boolean) => steps.filter(s => s.warnings?.some(w => by(w.gate ?? '')))
+  const gates = Object.keys(reasons).filter(gate => warned(g => g === gate).length), shown = gates.slice(0, reasonsShown + (gates[0] === 'reversible' ? 1 : 0))
+  const rest = warned(g => !shown.includes(g))
+  return [
+    ...shown.map(gate => {
+      const of = warned(g => g === gate)
+      return { text: `${reasons[gate]} ${shortened(of.map(s => s.number))}`, steps: of, tone: gate === 'reversible' ? 'risk' as const : 'asks' as const }
+    }),
+    { text: count(rest.length, shown.length ? 'more warning' : 'warning') + numbered(rest), steps: rest, tone: 'asks' },
+  ]
 }
 
 const numbered = (of: readonly Step[]) => ` (${shortened(of.map(s => s.number))})`

@@ -96,7 +96,7 @@ function Picture({ steps }: { steps: Step[] }) {
           onPointerOver={e => { if (e.pointerType === 'mouse') setHovered(numberOf(e.target)) }} onPointerLeave={() => setHovered(0)}
           onClick={e => { const n = numberOf(e.target); if (n && !looking.dragged()) selected.value = n }}>
           {made && <Lines made={made} centre={centre} before={before} after={after} />}
-          {made && <g role="list" aria-label="Steps">
+          {made && <g>
             {steps.map(step => {
               const spot = spots.get(step.number)
               return spot && <Node key={step.number} step={step} spot={spot} box={made.box} level={level.value} tabbed={step.number === tabbed} name={nameOf(step, all)}
@@ -149,10 +149,11 @@ const sentence = (text: string) => text.charAt(0).toUpperCase() + text.slice(1)
 function Lines({ made, centre, before, after }: { made: Layout; centre: number; before: Map<number, 1 | 2>; after: Map<number, 1 | 2> }) {
   const mark = (from: number, to: number) => before.has(from) && (to === centre || before.has(to)) ? 'before'
     : after.has(to) && (from === centre || after.has(from)) ? 'after' : ''
-  const drawn = made.grid ? made.lines.filter(l => l.from === centre || l.to === centre) : made.lines
-  return (
+  const drawn = (made.grid ? made.lines.filter(l => l.from === centre || l.to === centre) : made.lines).map(l => ({ ...l, mark: mark(l.from, l.to) }))
+  return ( // a path for all lines without a mark: an element for each would take as long as the steps
     <g class="lines" aria-hidden="true">
-      {drawn.map(l => <path key={`${l.from}-${l.to}`} d={l.d} data-mark={mark(l.from, l.to)} />)}
+      <path d={drawn.filter(l => !l.mark).map(l => l.d).join('')} data-mark="" />
+      {drawn.filter(l => l.mark).map(l => <path key={`${l.from}-${l.to}`} d={l.d} data-mark={l.mark} />)}
     </g>
   )
 }
@@ -162,30 +163,30 @@ type Level = 'near' | 'middle' | 'far' | 'farthest'
 
 interface NodeProps { level: Level; step: Step; spot: Spot; box: Box; tabbed: boolean; name: string; mark: string; chosen: boolean }
 
-// Node redraws itself only if its own data has changed: there may be a thousand.
+// Node redraws itself only if its own data has changed: there may be a thousand, so it has few elements.
 function Node({ level, step, spot, box, tabbed, name, mark, chosen }: NodeProps) {
-  const risky = step.risk === 'high' || step.risk === 'medium'
+  const risky = step.risk === 'high' || step.risk === 'medium', bare = !box.roomy && level !== 'near' // of many, and without its title
   return useMemo(() => (
-    <g role="listitem" transform={`translate(${spot.x - box.width / 2} ${spot.y - box.height / 2})`}>
-      <g class="node" role="button" data-n={step.number} tabindex={tabbed ? 0 : -1} aria-pressed={chosen} data-look={lookOf(step)} data-mark={mark}>
-        <title>{name}</title>
-        <rect class="node-box" width={box.width} height={box.height} rx={box.roomy ? 6 : 5} />
-        {risky && <rect class="node-risk" data-risk={step.risk} x={box.width - 4} y={0.5} width={3.5} height={box.height - 1} rx={2} />}
-        {box.roomy ? <Card step={step} width={box.width} level={level} /> : <Pill step={step} box={box} level={level} />}
-      </g>
+    <g class="node" role="button" transform={`translate(${spot.x - box.width / 2} ${spot.y - box.height / 2})`} aria-label={bare ? name : undefined} data-n={step.number}
+      tabindex={tabbed ? 0 : -1} aria-pressed={chosen} data-look={lookOf(step)} data-mark={mark}>
+      {!bare && <title>{name}</title>}
+      <rect class="node-box" width={box.width} height={box.height} rx={box.roomy ? 6 : 5} />
+      {risky && <rect class="node-risk" data-risk={step.risk} x={box.width - 4} y={0.5} width={3.5} height={box.height - 1} rx={2} />}
+      {box.roomy ? card(step, box.width, level) : pill(step, box, level)}
     </g>
   ), [level, step, spot, box, tabbed, name, mark, chosen])
 }
 
-function Card({ step, width, level }: { step: Step; width: number; level: Level }) {
+// card and pill return the content of a box: as components they would cost half as much again.
+function card(step: Step, width: number, level: Level) {
   if (level === 'far') {
-    return <><Glyph step={step} x={22} y={29} r={9} /><text class="far-number" x={40} y={39}>{step.number}</text></>
+    return <>{glyph(step, 22, 29, 9)}<text class="far-number" x={40} y={39}>{step.number}</text></>
   }
   if (level === 'middle') {
     const lines = wrapped(step.title, width - 70, 15, 2)
     return (
       <>
-        <Glyph step={step} x={13} y={29} r={6} />
+        {glyph(step, 13, 29, 6)}
         <text class="middle-number" x={25} y={34.5}>{step.number}</text>
         {lines.map((line, i) => <text key={i} class="middle-title" x={58} y={(lines.length > 1 ? 25 : 34) + i * 19}>{line}</text>)}
       </>
@@ -194,7 +195,7 @@ function Card({ step, width, level }: { step: Step; width: number; level: Level 
   const words = [lookOf(step) !== 'open' && wordOf(step), step.risk !== 'low' && step.risk && `${step.risk} risk`]
   return (
     <>
-      <Glyph step={step} x={15} y={14.5} r={5} />
+      {glyph(step, 15, 14.5, 5)}
       <text class="node-number" x={26} y={18.5}>{step.number}</text>
       <text class="node-word" x={width - 11} y={18} text-anchor="end">{words.filter(Boolean).join(' · ')}</text>
       {wrapped(step.title, width - 26, 12, 2).map((line, i) => <text key={i} class="node-title" x={10} y={35 + i * 14.5}>{line}</text>)}
@@ -202,34 +203,35 @@ function Card({ step, width, level }: { step: Step; width: number; level: Level 
   )
 }
 
-function Pill({ step, box, level }: { step: Step; box: Box; level: Level }) {
+function pill(step: Step, box: Box, level: Level) {
   if (level !== 'near') {
     return (
       <>
-        <Glyph step={step} x={12} y={box.height / 2} r={4.5} />
+        {glyph(step, 12, box.height / 2, 4.5)}
         {level === 'far' && <text class="pill-number" x={box.width / 2 + 5} y={box.height / 2 + 5} text-anchor="middle">{step.number}</text>}
       </>
     )
   }
   return (
     <>
-      <Glyph step={step} x={6} y={6} r={2.2} />
+      {glyph(step, 6, 6, 2.2)}
       <text class="pill-near" x={10.5} y={7.8}>{step.number}</text>
       {wrapped(step.title, box.width - 9, 4.6, 3).map((line, i) => <text key={i} class="pill-title" x={3.5} y={14 + i * 5.4}>{line}</text>)}
     </>
   )
 }
 
-// Glyph shows the status by a shape, for people with colour blindness.
-function Glyph({ step, x, y, r }: { step: Step; x: number; y: number; r: number }) {
+// glyph shows the status by a shape, for people with colour blindness.
+function glyph(step: Step, x: number, y: number, r: number) {
   const s = r * 0.5
   const sign = {
     open: '', ready: '', done: `M${-s} 0L${-s * 0.2} ${s * 0.8}L${s} ${-s * 0.7}`, wrong: `M${-s} ${-s}L${s} ${s}M${s} ${-s}L${-s} ${s}`,
     gone: `M${-s} 0L${s} 0`, waiting: `M0 ${-s * 1.2}L0 ${s * 0.3}M0 ${s * 1.1}L0 ${s * 1.2}`, running: '',
   }[lookOf(step)]
+  if (!sign && lookOf(step) !== 'running') return <circle class="glyph" cx={x} cy={y} r={r} />
   return (
-    <g class="glyph" transform={`translate(${x} ${y})`}>
-      <circle r={r} />
+    <g transform={`translate(${x} ${y})`}>
+      <circle class="glyph" r={r} />
       {lookOf(step) === 'running' && <path class="half" d={`M0 ${-r}A${r} ${r} 0 0 1 0 ${r}Z`} />}
       {sign && <path d={sign} stroke-width={r * 0.32} />}
     </g>

@@ -5,7 +5,7 @@ import { bind, bound, type Key } from '../keys'
 import { helping } from '../store'
 import { Dialog } from './dialog'
 
-const groups: Key['group'][] = ['Deciding', 'Steps', 'Viewing']
+const groups: Key['group'][] = ['Deciding', 'Steps', 'Text of a step', 'Viewing']
 
 export function Help() {
   useLayoutEffect(() => bind({ keys: ['?'], what: 'These keys', group: 'Viewing', run: () => { helping.value = true } }), [])

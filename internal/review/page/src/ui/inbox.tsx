@@ -6,7 +6,7 @@ import { bind } from '../keys'
 import { clock, connection, current, heard, inbox, open, openFormer, pane, selected, workspace } from '../store'
 import type { Waiting } from '../types'
 import { Prose } from './prose'
-import { ago, count } from './format'
+import { ago, count, hostName } from './format'
 
 const kinds: Record<Waiting['kind'], string> = { plan: 'Plan', question: 'Question', step: 'Step', blocker: 'Blocker', reply: 'Reply' }
 
@@ -46,7 +46,7 @@ function Item({ of: w }: { of: Waiting }) {
       <span class="kind">{kinds[w.kind]}</span>
       <time class="age" dateTime={w.at}>{ago(w.at, clock.value)}</time>
       <span class="title"><Prose of={w.title} /></span>
-      <span class="where">{w.name}{w.by && <> · {w.by}</>}</span>
+      <span class="where">{w.name}{w.by && <> · {hostName(w.by)}</>}</span>
     </button>
   )
 }

@@ -24,11 +24,12 @@ function action(s: Step | undefined): string {
 
 export const lastLine = (text: string | undefined) => text?.trimEnd().split('\n').at(-1)?.trim() ?? ''
 
-// isLive: the step is at work, and no question of its own waits for an answer.
-export const isLive = (s: Step) => s.status === 'in_progress' && !s.ask && !former.value
+// isLive: the step is at work or has failed, and no question of its own waits for an answer.
+export const isLive = (s: Step) => !s.ask && !former.value && (s.status === 'in_progress' || s.status === 'failed' && !!s.error?.trim())
 
-// Live is the line below a step in progress.
+// Live is the line below such a step: the work, or the end of the error.
 export function Live({ step: s }: { step: Step }) {
+  if (s.status === 'failed') return <p class="said-line live"><b class="mono" title={s.error}>{lastLine(s.error)}</b></p>
   const run = view.value?.run, at = run?.steps.find(r => r.step === s.number), line = lastLine(at?.tail)
   const text = doing(s, at, clock.value, run?.state === 'interrupted')
   return <p class="said-line live"><b>{text}</b>{line && !text.includes(line) && <span class="mono"> {line}</span>}</p>

@@ -8,6 +8,7 @@ import { useMemo } from 'preact/hooks'
 // A text beyond these limits is shown as it is, so that no text can hang the page.
 // The parser's time grows with the square of the marks of emphasis in a paragraph, and a short row of a table has all its columns.
 const mostLetters = 32_768, mostDeep = 20, mostMarks = 800, mostElements = 10_000
+const ordinary = /^\p{L}[\p{L}\p{N} ,;:.'"()/-]*$/u, address = /www\.|:\/\//i // most texts: one line without any mark
 const tooDeep = new RegExp(`^(?:[ \\t]*(?:>|[-*+]|\\d+[.)])){${mostDeep}}`, 'm')
 
 export function Markdown({ of }: { of: string }) {
@@ -17,11 +18,9 @@ export function Markdown({ of }: { of: string }) {
 
 // render returns the nodes of a text. A text or a block that Markdown would show in part is shown as it is.
 export function render(text: string): ComponentChildren {
+  if (ordinary.test(text) && !address.test(text)) return <p>{text}</p>
   const source = text.replace(/\r\n?/g, '\n')
-  if (source.length > mostLetters || tooDeep.test(source)) return asIs(text)
-  const parts = source.split(/\n[ \t]*\n/)
-  if (parts.some(part => (part.match(/[*_~]/g)?.length ?? 0) > mostMarks)) return asIs(text)
-  if (parts.reduce((sum, part) => sum + mostCells(part), 0) > mostElements) return asIs(text)
+  if (isBeyond(source)) return asIs(text)
   elements = 0
   try {
     const tokens = lexer(source)
@@ -29,6 +28,45 @@ export function render(text: string): ComponentChildren {
     return tokens.map(t => { const shown = block(t, 0); return showsAll(t.raw, shown) ? shown : asIs(t.raw.trimEnd()) })
   } catch {
     return asIs(text)
+  }
+}
+
+function isBeyond(source: string): boolean {
+  if (source.length > mostLetters || tooDeep.test(source)) return true
+  const parts = source.split(/\n[ \t]*\n/)
+  return parts.some(part => (part.match(/[*_~]/g)?.length ?? 0) > mostMarks) || parts.reduce((sum, part) => sum + mostCells(part), 0) > mostElements
+}
+
+// blocks splits a text between its blocks: paragraphs, lists, tables. The parts together are the text.
+export function blocks(text: string): string[] {
+  if (isBeyond(text)) return [text]
+  try {
+    const all: string[] = []
+    let space = ''
+    for (const t of lexer(text)) {
+      if (t.type === 'space') space += t.raw
+      else { all.push(space + t.raw); space = '' }
+    }
+    return all.join('') + space === text && all.length ? [...all.slice(0, -1), all.at(-1)! + space] : [text]
+  } catch {
+    return [text]
+  }
+}
+
+const mostPlain = 600 // letters
+
+// plain returns the beginning of a text in one line, without its marks, for a place that leads to the whole text.
+export function plain(text: string): string {
+  const start = text.slice(0, mostPlain)
+  if (isBeyond(start)) return start
+  const words = (t: Token): string => {
+    const { tokens, items, text } = t as { tokens?: Token[]; items?: Token[]; text?: string }
+    return t.type === 'table' || t.type === 'link' ? t.raw : tokens?.map(words).join('') ?? items?.map(i => words(i)).join(' ') ?? text ?? ''
+  }
+  try {
+    return lexer(start).map(words).join(' ').replace(/\s+/g, ' ').trim() + (text.length > mostPlain ? '…' : '')
+  } catch {
+    return start
   }
 }
 

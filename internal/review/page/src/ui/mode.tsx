@@ -24,7 +24,7 @@ export function Gathering() {
           </div>
         ) : <button onClick={() => { sure.value = true }}>{gathers ? 'End planning mode…' : 'Drop the change…'}</button>)}
       </div>
-      {v.draft?.warnings?.map((text, i) => <p key={i} class="aside-line waits"><Prose of={text} /></p>)}
+      {v.draft?.warnings?.map(({ text }, i) => <p key={i} class="aside-line waits"><Prose of={text} /></p>)}
     </section>
   )
 }

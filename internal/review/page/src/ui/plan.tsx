@@ -1,6 +1,7 @@
 // The shown plan: its objective, its progress, its steps, and the comments on the whole plan.
 
 import { useSignal } from '@preact/signals'
+import type { ComponentChildren } from 'preact'
 import { useLayoutEffect } from 'preact/hooks'
 import { bind } from '../keys'
 import { allOpen, clock, current, editing, former, formerPlan, mayDecide, pane, printing, roomy, selected, shown, showsDraft, skipping, view } from '../store'
@@ -10,13 +11,12 @@ import { NewComment, CommentList } from './comments'
 import { edit, EditStep } from './edit'
 import { AskForPlan } from './mode'
 import { Past } from './former'
-import { passage } from '../passage'
-import { Markdown } from './markdown'
+import { Markdown, plain } from './markdown'
 import { Prose } from './prose'
 import { FactsLine } from './facts'
 import { focus } from './focus'
 import { comment, Rows, skip } from './rows'
-import { ago, beyond, moment } from './format'
+import { ago, beyond, hostName, moment } from './format'
 import { close, mayChange } from './step'
 
 export function PlanView() {
@@ -43,7 +43,7 @@ export function PlanView() {
 function NoPlan() {
   return (
     <div class="empty">
-      <p><b>No plan yet.</b></p>
+      <p><b>No plan yet</b></p>
       <p>Ask an agent that uses planloop to plan something. The plan appears here once it is submitted.</p>
       <Facts more={[]} />
       <AskForPlan />
@@ -65,7 +65,7 @@ function PlanHead({ plan: p }: { plan: Plan }) {
           <progress max={of} value={done - unverified} aria-label={`${done} of ${of} steps are done`} />
         </div>
       )}
-      {summary && <details class="summary" open={printing.value || allOpen.value}><summary class="text"><Prose of={summary} /></summary></details>}
+      {summary && <div class="summary">{folds([summary]) ? <Folded text={summary}><Markdown of={summary} /></Folded> : <Markdown of={summary} />}</div>}
       {showsDraft.value && v?.draft?.host_text && (
         <details class="host-text" open>
           <summary>The whole plan from {v.draft.host}, which an approval covers</summary>
@@ -95,7 +95,7 @@ function Origin({ plan: p }: { plan: Plan }) {
     <p class="facts-line">
       <span>{formerPlan.value ? `version ${p.version}, ${formerPlan.value.became}` : p.version > 1 ? `${p.status}, version ${p.version}` : p.status}</span>
         {done > 0 && <span title={checked}>{done} done{unverified > 0 && `, ${unverified} not verified`}</span>}
-      <span>by {p.created_by}, <time dateTime={p.created_at} title={moment(p.created_at)}>{ago(p.created_at, clock.value)}</time></span>
+      <span>by {hostName(p.created_by)}, <time dateTime={p.created_at} title={moment(p.created_at)}>{ago(p.created_at, clock.value)}</time></span>
       <span class="mono" title={`An approval applies to exactly this content: ${p.digest}`}>{p.short}</span>
     </p>
   )
@@ -136,14 +136,22 @@ function Facts({ first: before = [], more }: { first?: PageFact[]; more: PageFac
 
 const long = { texts: 3, characters: 300 }
 
-// Fact folds long texts to their beginning.
+// folds reports whether texts are too long to be shown at once.
+function folds(texts: string[]): boolean {
+  return !printing.value && !allOpen.value && (texts.length > long.texts || texts.join().length > long.characters || texts.some(text => text.trim().includes('\n\n')))
+}
+
+// Folded shows the beginning of a long text, and the whole of it on demand.
+function Folded({ text, more = 0, children }: { text: string; more?: number; children: ComponentChildren }) {
+  return <details class="fold"><summary><span class="text">{plain(text)}</span><span class="soft">{more > 0 && `and ${more} `}more</span><span class="soft less">less</span></summary>{children}</details>
+}
+
 function Fact({ label, texts, urgent }: PageFact) {
-  const folds = !printing.value && !allOpen.value && (texts.length > long.texts || texts.join().length > long.characters)
-  const items = texts.map((text, i) => <li key={i} class="text"><Prose of={text} /></li>)
+  const all = <ul role="list">{texts.map((text, i) => <li key={i}><Markdown of={text} /></li>)}</ul>
   return (
     <div class={urgent ? 'urgent' : undefined}>
       <dt>{label}</dt>
-      <dd>{folds ? <details><summary><span class="text"><Prose of={texts[0]!} /></span><span class="soft">{texts.length > 1 && `and ${texts.length - 1} `}more</span></summary><ul role="list">{items.slice(1)}</ul></details> : <ul role="list">{items}</ul>}</dd>
+      <dd>{folds(texts) ? <Folded text={texts[0]!} more={texts.length - 1}>{all}</Folded> : all}</dd>
     </div>
   )
 }
@@ -183,9 +191,9 @@ function usePlanKeys(): void {
       { keys: ['Enter'], what: 'Open the first step, or read the chosen one', group: 'Steps', when: here, run: () => selected.value ? focus('step-' + selected.value) : go(1) },
       { keys: ['Escape'], what: 'Close the step', group: 'Steps', when: chosen, run: () => close(selected.value, editing.value || skipping.value > 0) },
       { keys: ['o'], what: 'Open all steps, or fold them', group: 'Steps', when: here, run: () => { allOpen.value = !allOpen.value } },
-      { keys: ['c'], what: 'Comment on the step', group: 'Steps', when: () => chosen() && mayDecide.value && !passage.value, run: () => comment(selected.value) },
+      { keys: ['c'], what: 'Comment on the step', group: 'Steps', when: () => chosen() && mayDecide.value, run: () => comment(selected.value) },
       { keys: ['e'], what: 'Edit the step', group: 'Steps', when: changeable, run: () => edit(selected.value) },
-      { keys: ['x'], what: 'Skip the step, or remove it from a draft', group: 'Steps', when: () => changeable() && !passage.value, run: () => skip(selected.value) },
+      { keys: ['x'], what: 'Skip the step, or remove it from a draft', group: 'Steps', when: changeable, run: () => skip(selected.value) },
     )
   }, [])
 }

@@ -11,6 +11,7 @@ import { linesOf } from './comments'
 import { edit } from './edit'
 import { Sign, StatusMark } from './icons'
 import { isLive, Live } from './live'
+import { plain } from './markdown'
 import { Prose } from './prose'
 import { Grip } from './reorder'
 import { toolsOf } from './format'
@@ -161,7 +162,7 @@ function Row({ step: s, of, at, top, onPanel }: { step: Step; of: number; at: nu
           <span class="tools mono" title={tools.join(', ')}>{tools[0]}{tools.length > 1 && ` +${tools.length - 1}`}</span>
           <span class="tags">
             {changed.value && <span class={`change change-${changed.value}`}>{changed.value === 'added' ? 'new' : changed.value}</span>}
-            {s.warnings?.length ? <span class="change asks" title={s.warnings.join(' ')}>{s.warnings.length > 1 ? 'warnings' : 'warning'}</span> : null}
+            {s.warnings?.length ? <span class="change asks" title={s.warnings.map(w => w.text).join(' ')}>{s.warnings.length > 1 ? 'warnings' : 'warning'}</span> : null}
             {s.unverified ? <span class="change asks" title={s.unverified}>not verified</span> : null}
             {s.ask && <span class="change asks">asks you</span>}
             {!s.ask && s.status === 'pending' && (s.pause || s.requires_approval) && <span class="change asks">asks first</span>}
@@ -171,7 +172,7 @@ function Row({ step: s, of, at, top, onPanel }: { step: Step; of: number; at: nu
         <RowButtons step={s} reachable={chosen.value} />
       </div>
       {isLive(s) && <Live step={s} />}
-      {!whole.value && lines.value.slice(0, more > 0 ? mostLines - 1 : mostLines).map(c => <p key={c.key} class={`said-line is-${c.kind}`}><b>{c.who}</b> <Prose of={c.text} /></p>)}
+      {!whole.value && lines.value.slice(0, more > 0 ? mostLines - 1 : mostLines).map(c => <p key={c.key} class={`said-line is-${c.kind}`}><b>{c.who}</b> {plain(c.text)}</p>)}
       {!whole.value && more > 0 && <p class="said-line soft">{more + 1} more</p>}
       {whole.value && <Whole step={s} />}
       {inline.value && !whole.value && <Inline step={s} onHeight={onPanel} />}

@@ -10,6 +10,7 @@ import type { Choice, Run, Step } from '../types'
 import { listed, standing } from '../status'
 import { edit } from './edit'
 import { StatusMark } from './icons'
+import { Markdown } from './markdown'
 import { Prose } from './prose'
 import { ago, count, hostName, sentence, span } from './format'
 import { doing } from './live'
@@ -30,11 +31,11 @@ export function RunPanel() {
   const lacking = ended.slice(latest).filter(s => s.unverified).length
   return (
     <section class="run" aria-label="Run">
-      <RunHead run={run} stuck={failed.length > 0 || run.reason === 'deadlocked'} />
+      <RunHead run={run} failed={failed.length > 0} stuck={failed.length > 0 || run.reason === 'deadlocked'} />
       <WaitingFor asks={run.asks} steps={steps} boxes={boxes} />
       {asking.length > 0 && <h2>{count(asking.length, 'step is', 'steps are')} waiting for you</h2>}
       {asking.map(s => <Asking key={s.id} step={s}><StepAsk step={s} /></Asking>)}
-      {failed.length > 0 && <h2>{count(failed.length, 'step')} failed</h2>}
+      {failed.length > 0 && <h2 class="wrong">{count(failed.length, 'step')} failed</h2>}
       {failed.map(s => <Asking key={s.id} step={s}><Failure step={s} waiting={steps.filter(w => w.waiting_on?.includes(s.number)).map(w => w.number)} /><StepChoices step={s} choices={['retry', 'skip']} first /></Asking>)}
       {waits.length > 0 && <h2>{count(waits.length, 'step waits', 'steps wait')} for skipped or cancelled steps</h2>}
       {waits.map(s => <Asking key={s.id} step={s}><p>It waits for {listed(s.waiting_on!.filter(n => gone.has(n)))}: edit the step to remove this dependency, or skip it.</p><StepChoices step={s} choices={['skip']}><button disabled={!!busy.value} onClick={() => { showStep(s.number); edit(s.number) }}>Edit the step</button></StepChoices></Asking>)}
@@ -88,7 +89,7 @@ function WaitingFor({ asks: all, steps, boxes }: { asks: Run['asks']; steps: rea
         {entries.map(({ number, what, why, how }, i) => (
           <li key={i}>
             {number === undefined ? <b>{sentence(what)}</b> : <button class="link" onClick={() => { boxed(number) ? focus('asks-' + number) : openStep(number) }}>{sentence(what)}</button>}
-            {why && !boxed(number) && <p class="text soft"><Prose of={why} /></p>}
+            {why && !boxed(number) && <div class="soft"><Markdown of={why} /></div>}
             {how && <p class="small soft">{how}</p>}
           </li>
         ))}
@@ -128,12 +129,12 @@ function holds(): string {
   return v?.plan?.status === 'replanning' ? 'A critical step failed: retry or skip it, or let an agent revise the plan.' : ''
 }
 
-function RunHead({ run, stuck }: { run: Run; stuck: boolean }) {
+function RunHead({ run, stuck, failed }: { run: Run; stuck: boolean; failed: boolean }) {
   const replanning = useSignal(false), off = !!busy.value
   const on = run.state === 'running', may = mayDecide.value
   const held = holds(), complete = view.value?.plan?.status === 'completed', startable = run.can_here && !on && !held && !complete
   return (
-    <header class={`run-head is-${run.state}`}>
+    <header class={`run-head is-${failed && run.state === 'paused' ? 'failed' : complete ? 'complete' : run.state}`}>
       <p class="what">
         <b>{sentence(standing(run, view.value?.plan?.steps ?? []))}</b>
         {run.note && <span class="soft">{sentence(run.note)}</span>}
@@ -222,7 +223,7 @@ function Ended({ step: s }: { step: Step }) {
           <StatusMark status={s.status} /><span class="unseen">{s.status} </span><span class="number">{s.number}</span><span class="title"><Prose of={s.title} /></span>
           <span class="soft small">{checked(s)}{s.pause ? 'answered' : span((Date.parse(s.completed_at!) - Date.parse(s.started_at!)) / 1000)}, {ago(s.completed_at, clock.value)}</span>
         </summary>
-        {s.pause && !s.tool ? <p class="text"><Prose of={s.pause} /> <b><Prose of={s.output ?? ''} /></b></p> : open.value && <Tail step={s.number} given={s.error ?? s.output} />}
+        {s.pause && !s.tool ? <div><Markdown of={s.pause} /><p class="text"><b>{s.output}</b></p></div> : open.value && <Tail step={s.number} given={s.error ?? s.output} />}
       </details>
     </li>
   )
@@ -279,7 +280,8 @@ export function StepAsk({ step: s }: { step: Step }) {
   const rest = ask.choices.filter(c => c === 'retry' || c === 'happened' || c === 'skip' || c === 'abort')
   return (
     <section class={`ask is-${ask.kind}`} aria-label={`Request of step ${s.number}`}>
-      <p class="text">{ask.early && <b>It will ask before it runs. </b>}{ask.kind === 'unknown' ? `${sentence(ask.text || asks.unknown!)} Check whether it was done.` : ask.text || asks[ask.kind]}</p>
+      {ask.early && <p><b>It will ask before it runs.</b></p>}
+      {ask.kind === 'unknown' ? <p class="text">{sentence(ask.text || asks.unknown!)} Check whether it was done.</p> : <Markdown of={ask.text || asks[ask.kind] || ''} />}
       {ask.kind === 'unknown' && s.error && s.error !== ask.text && <pre class="wrong" tabIndex={0} aria-label="Error">{s.error}</pre>}
       {ask.kind === 'unknown' && <Tail step={s.number} given={s.output} />}
       {!mayDecide.value && ask.args && <pre tabIndex={0} aria-label="Arguments">{ask.args}</pre>}

@@ -24,6 +24,7 @@ import { Reordering } from './reorder'
 import { RunPanel } from './run'
 import { count, sentence } from './format'
 import { StepPanel } from './step'
+import { restored } from '../unsent'
 
 const panes: { name: Pane; label: string; there: () => boolean; draw: () => preact.JSX.Element }[] = [
   { name: 'plan', label: 'Plan', there: () => true, draw: () => <PlanView /> },
@@ -56,9 +57,10 @@ export function Shell() {
           </>}
         </div>
         {!v && <h1 class="unseen">planloop</h1>}
+        {!v && connection.value === 'live' && !(heard.value && inbox.value.workspaces.length === 0) && <div class="skeleton" />}
         {v && (
           <div class="place-head">
-            <div class="place-name"><h1>{v.workspace.name}</h1> {!former.value && !v.draft?.decidable && v.phase !== 'gathering' && <span class="soft"><Prose of={sentence(v.headline, names.value)} /></span>}</div>
+            <div class="place-name"><h1>{v.workspace.name}</h1> {shown.value && !former.value && !v.draft?.decidable && v.phase !== 'gathering' && <span class="soft"><Prose of={sentence(v.headline, names.value)} /></span>}</div>
             <nav class="panes" aria-label="Views of the plan">
               {there.map(p => <button key={p.name} aria-current={p === chosen ? 'page' : undefined} onClick={() => { pane.value = p.name }}>{p.label}</button>)}
             </nav>
@@ -122,6 +124,12 @@ function Notices() {
         <p class="notice is-wrong" role="alert">
           <b>{sentence(fault.value.problem)}</b> {sentence(fault.value.fix)}
           <button class="quiet small" onClick={() => { fault.value = null }}>Dismiss</button>
+        </p>
+      )}
+      {restored.value > 0 && (
+        <p class="notice is-waiting" role="status">
+          <b>{count(restored.value, 'text')} that you have not sent {restored.value > 1 ? 'are' : 'is'} back.</b> Read {restored.value > 1 ? 'them' : 'it'} before you decide.
+          <button class="quiet small" onClick={() => { restored.value = 0 }}>Dismiss</button>
         </p>
       )}
       {view.value?.workspace.doubt && <p class="notice is-waiting">{sentence(view.value.workspace.doubt)}</p>}

@@ -5,7 +5,7 @@ import { useLayoutEffect, useRef } from 'preact/hooks'
 import { typed } from '../unsent'
 import { act, aim, busy, clock, current, editing, mayDecide, selected, shown, showsDraft, skipping, swapped, view } from '../store'
 import { listed, wordOf } from '../status'
-import type { Evidence, Step } from '../types'
+import type { Evidence, GateWarning, Step } from '../types'
 import { NewComment, CommentList } from './comments'
 import { EditStep } from './edit'
 import { Sign, StatusMark } from './icons'
@@ -13,7 +13,7 @@ import { Markdown } from './markdown'
 import { Prose } from './prose'
 import { MoveButtons } from './reorder'
 import { StepAsk, StopStep } from './run'
-import { ago, count, moment, sentence, span } from './format'
+import { ago, count, hostName, moment, sentence, span } from './format'
 import { focus } from './focus'
 
 // Whole is a step in the list with all its fields.
@@ -42,7 +42,7 @@ export function StepPanel({ step: s }: { step: Step }) {
         {s.risk && <span class={`risk risk-${s.risk}`}>{s.risk} risk</span>}
         {s.type && <span class="soft">{s.type}</span>}
         {s.critical && <span class="soft">critical</span>}
-        {s.claimed_by && <span class="soft">{s.claimed_by}</span>}
+        {s.claimed_by && <span class="soft">{hostName(s.claimed_by)}</span>}
         <span class="soft mono">{s.id}</span>
         {shown.value === view.value?.plan && <StopStep step={s.number} />}
       </p>
@@ -59,8 +59,8 @@ export function StepPanel({ step: s }: { step: Step }) {
 }
 
 // Warnings are the checks' warnings at submission.
-function Warnings({ of }: { of: string[] | undefined }) {
-  return <>{of?.map((text, i) => <p key={i} class="notice is-waiting"><span class="unseen">Warning: </span><Prose of={text} /></p>)}</>
+function Warnings({ of }: { of: GateWarning[] | undefined }) {
+  return <>{of?.map(({ text }, i) => <p key={i} class="notice is-waiting"><span class="unseen">Warning: </span><Prose of={text} /></p>)}</>
 }
 
 // close ends the work on a step, and also closes the step unless stay is set.
@@ -134,7 +134,7 @@ function Fact({ label, children }: { label: string; children: ComponentChildren 
 
 function Lines({ label, of, mono }: { label: string; of: string[] | undefined; mono?: boolean }) {
   if (!of?.length) return null
-  return <Fact label={label}><ul role="list" class={mono ? 'mono' : ''}>{of.map((line, i) => <li key={i}>{mono ? line : <Prose of={line} />}</li>)}</ul></Fact>
+  return <Fact label={label}><ul role="list" class={mono ? 'mono' : ''}>{of.map((line, i) => <li key={i}>{mono ? line : <Markdown of={line} />}</li>)}</ul></Fact>
 }
 
 function Text({ label, of, mono }: { label: string; of: string | undefined; mono?: boolean }) {
@@ -157,7 +157,7 @@ export function Facts({ step: s }: { step: Step }) {
       {s.criteria?.length ? (
         <Fact label="Criteria">
           <ul role="list" class="criteria">
-            {s.criteria.map((c, i) => <li key={i} class={c.evidence?.length ? 'shown' : s.status === 'done' ? 'untold' : ''}><Prose of={c.text} />{c.evidence?.map((e, k) => <Shows key={k} evidence={e} />)}</li>)}
+            {s.criteria.map((c, i) => <li key={i} class={c.evidence?.length ? 'shown' : s.status === 'done' ? 'untold' : ''}><Markdown of={c.text} />{c.evidence?.map((e, k) => <Shows key={k} evidence={e} />)}</li>)}
           </ul>
         </Fact>
       ) : null}
@@ -166,7 +166,7 @@ export function Facts({ step: s }: { step: Step }) {
       <Lines label="Hints" of={s.hints} />
       <Lines label="Paths" of={s.paths} mono />
       <Lines label="Creates" of={s.creates} mono />
-      <Lines label="May use" of={s.tool ? undefined : s.tools} mono />
+      <Text label="May use" of={s.tool ? undefined : s.tools?.join(', ')} mono />
       {s.tool && <Fact label="Tool"><p class="mono">{s.tool}</p>{s.tool_says && <p class="soft small">Its own description: {s.tool_says}</p>}</Fact>}
       <Block label="Arguments" of={s.ask?.args ? undefined : s.args} />
       <Text label="When" of={s.when} mono />
@@ -182,7 +182,7 @@ export function Facts({ step: s }: { step: Step }) {
       <Block label="Output" of={s.output} />
       <Lines label="Changed" of={s.affected_files} mono />
       {s.started_at && <Fact label="Started"><When at={s.started_at} />{(s.attempts ?? 0) > 1 && <span class="soft"> · {count(s.attempts ?? 0, 'attempt')}</span>}</Fact>}
-      {s.completed_at && <Fact label="Ended"><When at={s.completed_at} />{s.executed_by && <span class="soft"> · {s.executed_by}</span>}</Fact>}
+      {s.completed_at && <Fact label="Ended"><When at={s.completed_at} />{s.executed_by && <span class="soft"> · {hostName(s.executed_by)}</span>}</Fact>}
       {s.other?.map(o => <Text key={o.label} label={o.label} of={o.text} />)}
     </dl>
   )
@@ -203,7 +203,7 @@ function Shows({ evidence: e }: { evidence: Evidence }) {
       {e.note && <Markdown of={e.note} />}
       {e.command && <p class="mono">{e.command} <span class={bad ? 'wrong' : 'soft'}>{e.exit_code !== undefined && `exit ${e.exit_code}`}</span></p>}
       <p class="soft small">
-        {[e.recorded ? 'run by planloop' : e.command && 'reported by the agent', e.stale && 'from an earlier attempt', e.by].filter(Boolean).join(' · ')} {e.at && <When at={e.at} />}
+        {[e.recorded ? 'run by planloop' : e.command && 'reported by the agent', e.stale && 'from an earlier attempt', e.by && hostName(e.by)].filter(Boolean).join(' · ')} {e.at && <When at={e.at} />}
       </p>
       {e.output && <details><summary>Output</summary><pre tabIndex={0}>{e.output}</pre></details>}
     </div>
