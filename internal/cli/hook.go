@@ -230,7 +230,8 @@ func (a *app) hookPolicy(ws *openWorkspace, host hook.Host) hook.Policy {
 		Find:       a.findDefinition, SeesSubagents: func() bool { return ws.presence.SeesSubagents(a.ancestors()) },
 		IsHostNote: func(path string) bool { return isHostNote(path, ws.place, hook.PlanFolders(host, home, a.getenv)) },
 
-		Windows: runtime.GOOS == "windows", ReadOnlyTools: ws.config.ReadOnlyTools, Confine: confining(), ReadOnlyCommands: ws.config.ReadOnlyCommands,
+		Windows: runtime.GOOS == "windows", ReadOnlyTools: ws.config.ReadOnlyTools, Confine: confining(),
+		ReadOnlyCommands: ws.config.ReadOnlyCommands,
 	}
 }
 

@@ -96,8 +96,8 @@ func Main() {
 	os.Exit(code)
 }
 
-// Run runs a command in the options' folder, within a wall, until it and all that it started have ended. Its folder for temporary files is a
-// new one, and the changes to the user's caches are dropped, too. The error wraps ErrNoWall, or says why the command was stopped. A wall
+// Run runs a command in the options' folder, within a wall, until it and all that it started have ended. Its folder for temporary files is
+// a new one, and the changes to the user's caches are dropped, too. The error wraps ErrNoWall, or says why the command was stopped. A wall
 // that cannot be built after all is a result with the exit code Failed.
 func Run(ctx context.Context, launcher *process.Launcher, o Options, command *exec.Cmd, limits process.Options) (process.Result, error) {
 	if !slices.ContainsFunc(Walls(), Has) {

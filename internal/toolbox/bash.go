@@ -283,7 +283,7 @@ func HostVerdict(text string, onTerminal bool, confine string, own ...string) sh
 	}
 	verdict := classify(text, append(own, shell.ConfinedPattern(confine))...)
 	if !verdict.Allowed && !verdict.Changes {
-		verdict.Instead = cmp.Or(shell.Confined(confine, text), verdict.Instead)
+		verdict.Instead = cmp.Or(verdict.Instead, shell.Confined(confine, text))
 	}
 	return verdict
 }
