@@ -248,13 +248,10 @@ func (h Hold) Command(text string, own ...string) error {
 }
 
 // HostCommand refuses a command that may do more than read or submit a plan, for an agent's own shell: bash, or else
-// any shell. On a terminal the agent may type into the program later.
-func (h Hold) HostCommand(text string, bash, onTerminal bool, own ...string) error {
+// any shell.
+func (h Hold) HostCommand(text string, bash, _ bool, own ...string) error {
 	if !bash {
 		return h.command(shell.ClassifyForAnyShell(text))
-	}
-	if onTerminal {
-		return h.command(shell.ClassifyForTerminal(text, own...))
 	}
 	return h.command(shell.ClassifyForHost(text, own...))
 }
