@@ -36,7 +36,7 @@ func TestRefusalsSayWhatToDo(t *testing.T) {
 		"rg -l foo | xargs sed -n '1,5p'": {Reason: "put -- before it", Instead: "rg -l foo | xargs sed -n -e '1,5p' --"},
 		"rg -n x $(rg -l y)":              {Reason: "put -- before it", Instead: "rg -n x -- $(rg -l y)"},
 		`printf "== $f ==\n"`:             {Reason: "the value of a variable is not known"},
-		"echo {1..9999}{1..9999}":         {Reason: "fill the memory"},
+		"echo {1..9999}{1..9999}":         {Reason: "only plain words"},
 		"LC_ALL=zh_CN.GBK ls":             {Reason: "may change how commands run", Instead: "ls"},
 	} {
 		got := shell.Classify(command)

@@ -86,7 +86,7 @@ func (t *tracer) literal(lit *syntax.Lit, parent scope) {
 	if class == document {
 		return
 	}
-	if text != lit.Value {
+	if text != lit.Value || strings.Contains(text, "\\\n") {
 		t.refusal = refuse("planloop cannot read %s with certainty; write it more simply", shown(text))
 	}
 	if class == quoted {
@@ -105,6 +105,8 @@ func (t *tracer) literal(lit *syntax.Lit, parent scope) {
 			isCode = rest != ""
 		case '!':
 			isCode = rest != "" && rest[0] != '=' && (i == 0 || text[i-1] != '[')
+		case '[':
+			isCode = !strings.Contains(text[i:], "]") && !(alone && text == "[")
 		case '~':
 			isCode = strings.HasPrefix(rest, "[")
 		}

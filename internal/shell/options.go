@@ -281,8 +281,8 @@ func refuseDevices(c call, a arguments) *refusal {
 		return nil
 	}
 	for _, w := range a.operands {
-		if device(w.text) {
-			return refuse("%s of the device %s may act on it", c.name, w.text)
+		if device(w.text) || !w.whole && device(w.text+"x") {
+			return refuse("%s of the device %s may act on it", c.name, source(w))
 		}
 	}
 	return nil

@@ -70,8 +70,8 @@ func listing(option string) func(*classifier, call) *refusal {
 
 // yq refuses unknown expressions, and operators that run or write.
 func yq(_ call, a arguments) *refusal {
-	if len(a.operands) == 0 || !a.operands[0].whole || strings.Contains(a.operands[0].text, "system") ||
-		strings.Contains(a.operands[0].text, "exec") {
+	harmful := func(w word) bool { return strings.Contains(w.text, "system") || strings.Contains(w.text, "exec") }
+	if len(a.operands) == 0 || !a.operands[0].whole || slices.ContainsFunc(a.operands, harmful) {
 		return refuse("the expression of yq may run a command, or is not known before it runs; write it out")
 	}
 	return nil
@@ -80,11 +80,14 @@ func yq(_ call, a arguments) *refusal {
 // test allows one test of a file or a text.
 func test(_ *classifier, c call) *refusal {
 	words := c.words
-	if n := len(words) - 1; c.name == "[" && n >= 0 && words[n].is("]") {
-		words = words[:n]
+	if c.name == "[" {
+		if len(words) != 3 || !words[2].is("]") {
+			return refuse("[ is known with one test and ] only")
+		}
+		words = words[:2]
 	}
 	tests := strings.Fields("-d -e -f -r -s -w -x -n -z -L -h")
-	if len(words) == 2 && slices.ContainsFunc(tests, words[0].is) && words[1].one() {
+	if len(words) == 2 && slices.ContainsFunc(tests, words[0].is) && words[1].one() && !strings.ContainsAny(words[1].text, "[$`") {
 		return nil
 	}
 	return refuse("this form of %s is not known to only test; use one of -d -e -f -s -x -n -z", c.name)
@@ -150,7 +153,7 @@ func printf(_ *classifier, c call) *refusal {
 }
 
 var printing = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^([^%-]|%%|%-?[0-9]{0,3}s)([^%]|%%|%-?[0-9]{0,3}s)*$`)
+	return regexp.MustCompile(`^([^%*-]|%-?[0-9]{0,3}s)([^%*]|%-?[0-9]{0,3}s)*$`)
 })
 
 // commandNames allows command -v NAME.
@@ -209,7 +212,7 @@ func awk(_ *classifier, c call, a arguments) *refusal {
 	for _, w := range a.rest[1:] { // gawk opens a connection for /inet/…
 		if isPattern := w.several && !w.splits && w.text == ""; strings.HasPrefix(w.text, "/inet") || !isPattern && !w.whole &&
 			strings.HasPrefix("/inet", w.text) {
-			return refuse("awk opens a connection for file names that begin with /inet, and %s may become one; begin it with ./", source(w)).
+			return refuse("awk opens a connection for names that begin with /inet, and %s may become one; begin it with ./", source(w)).
 				before(w, "./")
 		}
 	}

@@ -177,8 +177,8 @@ func (j *classifier) text(node syntax.Node) string {
 
 // parts refuses a word with any expansion other than a pattern, ~ and $(…) of reading commands.
 func (j *classifier) parts(w *syntax.Word) *refusal {
-	if text := j.text(w); hasBrace(w.Parts) && (strings.Contains(text, "..") || strings.Count(text, "{") > 2 || len(text) > 200) {
-		return refuse("braces that may expand to many words fill the memory; write the words out")
+	if hasBrace(w.Parts) && !bracing().MatchString(j.text(w)) {
+		return refuse("of braces, only plain words like {a,b}.go are known to only read; write the words out")
 	}
 	for i, part := range w.Parts {
 		lit, ok := part.(*syntax.Lit)
@@ -191,6 +191,11 @@ func (j *classifier) parts(w *syntax.Word) *refusal {
 	}
 	return nil
 }
+
+// bracing matches words with one pair of braces, of which no alternative begins an option or an absolute path.
+var bracing = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(--(in|ex)clude(-dir)?=)?([\w.*][\w.*/-]*)?\{[\w][\w-]*(,[\w][\w-]*)+\}[\w.*/-]*$`)
+})
 
 func (j *classifier) inside(part syntax.WordPart) *refusal {
 	switch part := part.(type) {

@@ -68,7 +68,8 @@ func replaced(words []word, token string, by word, several bool) []word {
 	list := make([]word, 0, len(words))
 	for _, w := range words {
 		if before, _, found := strings.Cut(w.text, token); found {
-			w = word{node: w.node, text: before + by.text, several: several || w.several, splits: w.splits}
+			w = word{node: w.node, text: before + by.text, several: several || w.several,
+				splits: several && by.text == "" || w.splits}
 		}
 		list = append(list, w)
 	}
