@@ -27,7 +27,7 @@ func (j *classifier) changing(file *syntax.File) (found *refusal) {
 }
 
 // private matches files that are private behind a wall, and the standard streams.
-var private = regexp.MustCompile(`^"?(/tmp/|\$TMPDIR/|\$\{TMPDIR\}/|/dev/(null|stdout|stderr|tty|fd/[0-9]+)"?$)`)
+var private = regexp.MustCompile(`^"?(/tmp/|\$TMPDIR/|\$\{TMPDIR(:-/tmp)?\}/|/dev/(null|stdout|stderr|tty|fd/[0-9]+)"?$)`)
 
 // maxCarried bounds how many commands that run another one are followed.
 const maxCarried = 10
@@ -176,6 +176,8 @@ func (j *classifier) carried(name string, words []word) *refusal {
 				return j.change(words[i+1:])
 			}
 		}
+	case name == "command" && hasMode(words, []string{"v", "V"}):
+		return nil
 	case slices.Contains(names()["wrappers"], name) || slices.Contains(names()["runners"], name):
 		for i := 0; i < len(words); i++ {
 			switch text := words[i].text; {
