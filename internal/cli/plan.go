@@ -130,7 +130,7 @@ func (a *app) allows(_ *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	verdict := toolbox.HostVerdict(args[0], false, confining(), config.ReadOnlyCommands...)
+	verdict := toolbox.HostVerdict(args[0], confining(), config.ReadOnlyCommands...)
 	if a.flags.json {
 		reply := struct {
 			Allowed bool   `json:"allowed"`

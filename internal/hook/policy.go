@@ -69,8 +69,7 @@ func (p Policy) checkHold(hold toolbox.Hold, c Call) error {
 		return hold.Refuse("", "a program on a terminal can be typed into later", "the command without tty")
 	case c.Effect == Runs && c.Command != "": // "": the command could not be read
 		// Codex does not report whether the command gets a terminal, and calls no hook for later input; VS Code's tool has one.
-		return hold.HostCommand(c.Command, !p.Windows || c.inBash(), slices.Contains([]Host{Codex, VSCode}, c.Host), p.Confine,
-			p.ReadOnlyCommands...)
+		return hold.HostCommand(c.Command, !p.Windows || c.inBash(), p.Confine, p.ReadOnlyCommands...)
 	case c.IsOwn() && p.HasTool(c.Name) && p.IsServer(c):
 		return nil
 	case c.Effect == Spawns, c.Effect == Loads:

@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"mvdan.cc/sh/v3/syntax"
 )
@@ -26,7 +27,10 @@ func (j *classifier) changing(file *syntax.File) (found *refusal) {
 }
 
 // private matches files that are private behind a wall, and the standard streams.
-var private = regexp.MustCompile(`^"?(/tmp/|\$TMPDIR/|\$\{TMPDIR\}/|/dev/(null|stdout|stderr|tty|fd/[0-9]+)"?$)`)
+var private = regexp.MustCompile(`^"?(/tmp/|\$TMPDIR/|\$\{TMPDIR(:-/tmp)?\}/|/dev/(null|stdout|stderr|tty|fd/[0-9]+)"?$)`)
+
+// maxCarried bounds how many commands that run another one are followed.
+const maxCarried = 10
 
 // writes returns why a redirection changes a file.
 func (j *classifier) writes(r *syntax.Redirect) *refusal {
@@ -44,7 +48,7 @@ func (j *classifier) writes(r *syntax.Redirect) *refusal {
 
 // change returns why a command that is called with words changes something.
 func (j *classifier) change(words []word) *refusal {
-	if len(words) == 0 || !words[0].whole || j.isOwn(words) || j.depth > maxNesting {
+	if len(words) == 0 || !words[0].whole || j.isOwn(words) || j.depth > maxCarried {
 		return nil
 	}
 	j.depth++
@@ -53,15 +57,15 @@ func (j *classifier) change(words []word) *refusal {
 	if dir := path.Dir(name); slices.Contains([]string{"/bin", "/usr/bin", "/usr/local/bin", "/sbin", "/usr/sbin"}, dir) {
 		name = path.Base(name)
 	}
-	if last.is("--help") || len(words) == 2 && strings.HasPrefix(last.text, "-") && slices.Contains(names()[last.text], name) {
+	if last.is("--help") || len(words) == 2 && slices.ContainsFunc([]string{"--version", "-V", "-v", "version", "-h"}, last.is) {
 		return nil
 	}
-	if why := refused()[name]; why.changes || j.in == ours && slices.Contains(names()["blocked"], name) {
+	if why := refused()[name]; why.changes || !j.host && slices.Contains(names()["blocked"], name) {
 		return refuse("%s %s", name, cmp.Or(why.reason, "is refused while planning")).or(why.instead)
 	}
 	key := name
-	for i, sub := range operands(words[1:]) {
-		if key += "/" + sub.text; refused()[key].changes && i < 3 {
+	for _, sub := range operands(words[1:], 3) {
+		if key += "/" + sub.text; refused()[key].changes {
 			return refuse("%s %s", strings.ReplaceAll(key, "/", " "), refused()[key].reason)
 		}
 	}
@@ -76,11 +80,15 @@ func (j *classifier) change(words []word) *refusal {
 // changeOption returns the option in a word with which a program writes, "" if there is none.
 func changeOption(name, text string) string {
 	option, _, _ := strings.Cut(text, "=")
-	if len(option) > 1 && option[0] == '-' && slices.Contains(names()["changing options"], name+"/"+option) {
+	writes := func(option string) bool { return changingOptions()[name+"/"+option] }
+	if len(option) < 2 || option[0] != '-' {
+		return ""
+	}
+	if writes(option) {
 		return option
 	}
-	for i := 1; i < len(option) && option[0] == '-' && option[1] != '-'; i++ {
-		if letter := "-" + option[i:i+1]; slices.Contains(names()["changing options"], name+"/"+letter) {
+	for i := 1; i < len(option) && option[1] != '-'; i++ {
+		if letter := "-" + option[i:i+1]; writes(letter) {
 			return letter
 		}
 		if !strings.Contains("nErsuzplaw0", option[i:i+1]) {
@@ -90,9 +98,17 @@ func changeOption(name, text string) string {
 	return ""
 }
 
-// operands returns the words that are neither options nor values of common options before a subcommand.
-func operands(words []word) (list []word) {
-	for i := 0; i < len(words); i++ {
+var changingOptions = sync.OnceValue(func() map[string]bool {
+	table := map[string]bool{}
+	for _, option := range names()["changing options"] {
+		table[option] = true
+	}
+	return table
+})
+
+// operands returns the first words that are neither options nor values of common options before a subcommand.
+func operands(words []word, most int) (list []word) {
+	for i := 0; i < len(words) && len(list) < most; i++ {
 		switch text := words[i].text; {
 		case slices.Contains(names()["before subcommands"], text):
 			i++
@@ -106,7 +122,7 @@ func operands(words []word) (list []word) {
 // special returns why a program changes something whose subcommands or modes need a closer look.
 func (j *classifier) special(name string, words []word) *refusal {
 	command := ""
-	if list := operands(words[1:]); len(list) > 0 {
+	if list := operands(words[1:], 1); len(list) > 0 {
 		command = list[0].text
 	}
 	for _, entry := range names()["reading modes"] {
@@ -115,7 +131,7 @@ func (j *classifier) special(name string, words []word) *refusal {
 			return refuse("%s writes files", strings.ReplaceAll(program, "/", " "))
 		}
 	}
-	if name == "tee" && slices.ContainsFunc(operands(words[1:]), func(w word) bool { return !w.is("/dev/null") }) {
+	if name == "tee" && slices.ContainsFunc(operands(words[1:], len(words)), func(w word) bool { return !w.is("/dev/null") }) {
 		return refuse("tee writes files")
 	}
 	_, reads := gitCommands()[command]
@@ -136,7 +152,7 @@ func (j *classifier) special(name string, words []word) *refusal {
 func hasMode(words []word, modes []string) bool {
 	return slices.ContainsFunc(modes, func(mode string) bool {
 		for i, w := range words {
-			letters := i == 0 || strings.HasPrefix(w.text, "-") && !strings.HasPrefix(w.text, "--")
+			letters := i == 0 && modes[0] == "t" || strings.HasPrefix(w.text, "-") && !strings.HasPrefix(w.text, "--")
 			if w.text == mode || len(mode) == 1 && letters && strings.Contains(w.text, mode) {
 				return true
 			}
@@ -160,7 +176,9 @@ func (j *classifier) carried(name string, words []word) *refusal {
 				return j.change(words[i+1:])
 			}
 		}
-	case slices.Contains(names()["carriers"], name):
+	case name == "command" && hasMode(words, []string{"v", "V"}):
+		return nil
+	case slices.Contains(names()["wrappers"], name) || slices.Contains(names()["runners"], name):
 		for i := 0; i < len(words); i++ {
 			switch text := words[i].text; {
 			case slices.Contains(names()["before carried"], text):

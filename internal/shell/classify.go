@@ -40,32 +40,18 @@ type Verdict struct {
 }
 
 // Classify reports whether a bash command only reads. own are patterns of commands that do, as CheckPattern accepts them.
-func Classify(command string, own ...string) Verdict { return verdictOn(command, ours, own) }
+func Classify(command string, own ...string) Verdict { return verdictOn(command, false, own) }
 
 // ClassifyForHost reports whether an agent that may only read may run a bash command in its host's own shell. It also
 // allows submitting a plan and replying, because an agent without planloop's tools has no other way.
-func ClassifyForHost(command string, own ...string) Verdict { return verdictOn(command, hosts, own) }
-
-// ClassifyForTerminal is ClassifyForHost if the host may run the command on a terminal, where an agent can type into it later.
-func ClassifyForTerminal(command string, own ...string) Verdict {
-	return verdictOn(command, terminal, own)
-}
-
-// The shells that run a command.
-type shellKind int
-
-const (
-	ours shellKind = iota
-	hosts
-	terminal
-)
+func ClassifyForHost(command string, own ...string) Verdict { return verdictOn(command, true, own) }
 
 // ClassifyForAnyShell is ClassifyForHost if the host's shell may be cmd or PowerShell. Their quotes and separators
 // differ, and they run other programs under the same names.
 func ClassifyForAnyShell(command string) Verdict {
 	if !regexp.MustCompile(plainCommand).MatchString(command) {
-		return Verdict{Changes: true, Reason: "cmd and PowerShell may read it otherwise than bash; give one command of git, go, rg, grep, cat, ls, " +
-			"head, tail or wc in plain words, with / in paths and no pipe", Instead: "git log --oneline"}
+		return Verdict{Changes: true, Reason: "cmd and PowerShell may read it otherwise than bash; give one command of git, go, rg, " +
+			"grep, cat, ls, head, tail or wc in plain words, with / in paths and no pipe", Instead: "git log --oneline"}
 	}
 	return ClassifyForHost(command)
 }
@@ -74,8 +60,8 @@ func ClassifyForAnyShell(command string) Verdict {
 // fail. A command that reads in one shell may write in another: sort has /o in cmd.
 const plainCommand = `^(git|go|rg|grep|cat|ls|pwd|head|tail|wc|planloop)( +(-[-\w./:=]*|[\w./:~*+]+|"[\w ./:~*+-]*"))* *$`
 
-func verdictOn(command string, in shellKind, own []string) Verdict {
-	r, changes := classify(command, in, own...)
+func verdictOn(command string, host bool, own []string) Verdict {
+	r, changes := classify(command, host, own...)
 	if r == nil {
 		return Verdict{Allowed: true}
 	}
@@ -83,7 +69,7 @@ func verdictOn(command string, in shellKind, own []string) Verdict {
 }
 
 // classify returns why a command is not plainly a reading one, and whether it must be refused.
-func classify(command string, in shellKind, own ...string) (r *refusal, changes bool) {
+func classify(command string, host bool, own ...string) (r *refusal, changes bool) {
 	if r := legible(command); r != nil {
 		return r, true
 	}
@@ -94,14 +80,11 @@ func classify(command string, in shellKind, own ...string) (r *refusal, changes 
 		}
 		return refuse("the command cannot be read as bash: %v", err), true
 	}
-	j := &classifier{source: command, commands: commands(), bound: map[any]string{}, set: map[string]bool{}, in: in,
-		own: own}
-	j.variables = variablesOf(file)
+	j := &classifier{source: command, commands: commands(), host: host, own: own}
 	r = first(j.stmts(file.Stmts), func() *refusal { return certain(command, file) })
 	if r == nil {
 		return nil, false
 	}
-	j.depth = 0
 	if change := j.changing(file); change != nil {
 		return change, true
 	}
@@ -211,7 +194,7 @@ func (r *refusal) allowed(command string) string {
 }
 
 func reads(command string) bool {
-	r, _ := classify(command, ours)
+	r, _ := classify(command, false)
 	return r == nil
 }
 

@@ -19,7 +19,7 @@ var ownPattern = sync.OnceValue(func() *regexp.Regexp {
 func CheckPattern(pattern string) error {
 	program, _, _ := strings.Cut(pattern, " ")
 	base := program[strings.LastIndex(program, "/")+1:]
-	_, wraps := wrappers()[base]
+	wraps := slices.Contains(names()["wrappers"], base)
 	runs := regexp.MustCompile("as commands|rights|aside").MatchString(refused()[base].reason)
 	switch {
 	case !ownPattern().MatchString(pattern):
@@ -53,7 +53,7 @@ func (j *classifier) isOwn(words []word) bool {
 
 // literal reports whether a word is written out, with nothing outside quotes that a shell expands.
 func (w word) literal() bool {
-	if w.node == nil || !w.whole || w.filled || !w.one() {
+	if w.node == nil || !w.whole {
 		return false
 	}
 	return !slices.ContainsFunc(w.node.Parts, func(part syntax.WordPart) bool {

@@ -262,26 +262,21 @@ func (b *Box) confine(ctx context.Context, c Command, hold Hold, verdict shell.V
 	return result, err
 }
 
-// HostCommand refuses a shell command that may do more than read or submit a plan, for an agent's own shell: bash, or else any shell. On a
-// terminal the agent may type into the program later. confine is a planloop that runs commands in the sandbox, "" for none. own are the
-// patterns of the user's read_only_commands.
-func (h Hold) HostCommand(text string, bash, onTerminal bool, confine string, own ...string) error {
+// HostCommand refuses a shell command that may do more than read or submit a plan, for an agent's own shell: bash, or else any shell.
+// confine is a planloop that runs commands in the sandbox, "" for none. own are the patterns of the user's read_only_commands.
+func (h Hold) HostCommand(text string, bash bool, confine string, own ...string) error {
 	if !bash {
 		return h.command(shell.ClassifyForAnyShell(text))
 	}
-	return h.command(HostVerdict(text, onTerminal, confine, own...))
+	return h.command(HostVerdict(text, confine, own...))
 }
 
 // HostVerdict classifies a command for an agent's own bash, see Hold.HostCommand.
-func HostVerdict(text string, onTerminal bool, confine string, own ...string) shell.Verdict {
-	classify := shell.ClassifyForHost
-	if onTerminal {
-		classify = shell.ClassifyForTerminal
-	}
+func HostVerdict(text, confine string, own ...string) shell.Verdict {
 	if confine == "" {
-		return classify(text, own...)
+		return shell.ClassifyForHost(text, own...)
 	}
-	verdict := classify(text, append(own, shell.ConfinedPattern(confine))...)
+	verdict := shell.ClassifyForHost(text, append(own, shell.ConfinedPattern(confine))...)
 	if !verdict.Allowed && !verdict.Changes {
 		verdict.Instead = cmp.Or(verdict.Instead, shell.Confined(confine, text))
 	}
