@@ -209,7 +209,7 @@ func (j job) tryWall() error {
 	return nil
 }
 
-// runFirst runs the command as a child, since this is the first process of its namespace: it reaps what has lost its parent, and its own
+// runFirst runs the command as a child, since this is the first process of its namespace: it reaps orphans, and its own
 // end ends all others.
 func runFirst(command []string) (int, error) {
 	program, err := exec.LookPath(command[0])

@@ -42,7 +42,7 @@ type Options struct {
 	Walls   []Wall   // the walls to try, in order; nil means all
 }
 
-// job is what the sandbox's processes tell each other in their first argument.
+// job is the first argument of the sandbox's processes, as JSON.
 type job struct {
 	Options
 	Port int // of the launcher's machine; a connection to it must fail

@@ -72,7 +72,7 @@ func treeOf(t *testing.T, dir string) string {
 	return list.String()
 }
 
-// suites are small projects with the command that tests them, and what they need.
+// suites are small projects, each with its test command and the program it needs.
 var suites = map[string]struct {
 	needs, command string
 	files          map[string]string

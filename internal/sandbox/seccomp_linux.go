@@ -13,7 +13,7 @@ import (
 // newestCall is the newest system call that this table knows. Newer calls fail with ENOSYS.
 const newestCall = unix.SYS_RSEQ_SLICE_YIELD
 
-// outsideCalls are the system calls that both walls refuse: those that reach what no namespace separates, or that could undo a wall.
+// outsideCalls are the system calls that both walls refuse: those that reach beyond every namespace, or that could undo a wall.
 func outsideCalls() []uint32 {
 	return []uint32{
 		unix.SYS_QUOTACTL, unix.SYS_QUOTACTL_FD, unix.SYS_OPEN_BY_HANDLE_AT, unix.SYS_FANOTIFY_INIT,

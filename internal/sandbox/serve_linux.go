@@ -122,7 +122,7 @@ func (s server) answer(n notification, reply *notifyReply) error {
 	}
 	valid := n.id
 	if _, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(s.listener), unix.SECCOMP_IOCTL_NOTIF_ID_VALID,
-		uintptr(unsafe.Pointer(&valid))); errno != 0 { // what was read may be another process's
+		uintptr(unsafe.Pointer(&valid))); errno != 0 { // the read bytes may be another process's
 		return errno
 	}
 	const withoutSetID = 0o1777
