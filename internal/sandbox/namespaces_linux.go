@@ -49,6 +49,7 @@ func (j job) buildNamespaces() (listener int, err error) {
 	}
 	err = first(
 		func() error { return privateDev(nodes) },
+		emptyInput,
 		func() error { return j.privateFolders(lowers) },
 		func() error { // the machine's own has paths to other processes' files
 			return mount("proc", "/proc", "proc", unix.MS_RDONLY|unix.MS_NOEXEC, "")
@@ -56,6 +57,7 @@ func (j job) buildNamespaces() (listener int, err error) {
 		loopbackUp,
 		func() error { return unix.Chdir(j.Dir) },
 		dropBoundingSet,
+		j.protectPipes,
 		func() error { return dropCapabilities(0) },
 		func() error { return unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0) }, // other threads of this process keep their rights
 		func() error { _, err := refuseCalls(looseProgram(), false); return err },
@@ -115,6 +117,18 @@ func privateDev(nodes map[string]int) error {
 	return mount("shm", "/dev/shm", "tmpfs", 0, "mode=1777")
 }
 
+// emptyInput replaces the standard input: its mount is outside, where the mode of the device can be changed.
+func emptyInput() error {
+	fd, err := unix.Open(os.DevNull, unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	if err == nil {
+		err = errors.Join(unix.Dup3(fd, 0, 0), unix.Close(fd))
+	}
+	if err != nil {
+		return fmt.Errorf("replace the standard input: %w", err)
+	}
+	return nil
+}
+
 // privateFolders gives the command a /tmp of its own, its private folder, and the dropped folders with their changes in memory.
 func (j job) privateFolders(lowers map[string]string) error {
 	if err := mount("changes", "/tmp", "tmpfs", 0, "mode=700"); err != nil { // below the /tmp that the command sees
@@ -149,6 +163,19 @@ func overlay(lower, upper, work, target string) error {
 		return nil
 	}
 	return mount("overlay", target, "overlay", 0, data)
+}
+
+// protectPipes allows to open files for writing where changes are dropped only: a read-only mount does not protect named pipes.
+func (j job) protectPipes() error {
+	if landlockVersion() < 2 { // it would keep files from moving between folders
+		return nil
+	}
+	const written, moved = unix.LANDLOCK_ACCESS_FS_WRITE_FILE, unix.LANDLOCK_ACCESS_FS_REFER
+	grants := map[string]uint64{"/": moved}
+	for _, folder := range append(j.Dropped, j.Private, "/tmp", "/dev") {
+		grants[folder] = written | moved
+	}
+	return landlock(unix.LandlockRulesetAttr{Handled_access_fs: written | moved}, grants)
 }
 
 // loopbackUp starts the private loopback interface, which tests listen on.

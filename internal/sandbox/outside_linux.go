@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net"
 	"os"
 	"os/exec"
@@ -131,7 +132,7 @@ func newNamespaces(attr *syscall.SysProcAttr) {
 	attr.Cloneflags = unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWNET | unix.CLONE_NEWIPC
 	attr.UidMappings = []syscall.SysProcIDMap{{ContainerID: uid, HostID: uid, Size: 1}}
 	attr.GidMappings = []syscall.SysProcIDMap{{ContainerID: gid, HostID: gid, Size: 1}}
-	attr.AmbientCaps = []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_NET_ADMIN, unix.CAP_SETPCAP}
+	attr.AmbientCaps = []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_NET_ADMIN, unix.CAP_SETPCAP, unix.CAP_DAC_OVERRIDE} // the last for overlays
 }
 
 // The inside's ends of the pipes to the outside.
@@ -144,14 +145,15 @@ const (
 func inside(j job, command []string) (int, error) {
 	runtime.LockOSThread() // restrictions apply to a thread
 	reporter, goAhead := os.NewFile(reporterFile, "reporter"), os.NewFile(goAheadFile, "go ahead")
-	unix.CloseOnExec(reporterFile)
-	unix.CloseOnExec(goAheadFile)
 	namespaces := slices.Contains(j.Walls, Namespaces)
 	build := j.buildLandlock
 	if namespaces {
 		build = j.buildNamespaces
 	}
-	listener, err := build()
+	listener, err := 0, closeInherited()
+	if err == nil {
+		listener, err = build()
+	}
 	if err == nil && listener > 0 {
 		_, err = fmt.Fprintln(reporter, "listener "+strconv.Itoa(listener))
 	}
@@ -184,6 +186,18 @@ func inside(j job, command []string) (int, error) {
 		return 127, err
 	}
 	return Failed, fmt.Errorf("start %s: %w", program, unix.Exec(program, command, os.Environ()))
+}
+
+// closeInherited keeps the command from files that the caller left open, of which a folder leads to the mounts outside, and from leaving a
+// core: a limit of 1 also keeps a crash from the machine's handler.
+func closeInherited() error {
+	if err := unix.CloseRange(reporterFile, math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC); err != nil {
+		return fmt.Errorf("close inherited files: %w", err)
+	}
+	if err := unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{Cur: 1, Max: 1}); err != nil {
+		return fmt.Errorf("limit the size of cores: %w", err)
+	}
+	return nil
 }
 
 // caches are the variables for folders that programs write to, with their places below the private folder under Landlock. Namespaces drop

@@ -12,8 +12,11 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/planloop/planloop/internal/process"
 	"github.com/planloop/planloop/internal/sandbox"
@@ -162,6 +165,58 @@ func TestNothingLasts(t *testing.T) {
 	}
 	if after := treeOf(t, dir); after != before {
 		t.Errorf("before:\n%s\nafter:\n%s", before, after)
+	}
+}
+
+// TestWaysOut: neither what the caller left open nor a named pipe leads out of a wall.
+func TestWaysOut(t *testing.T) {
+	folder, err := os.MkdirTemp("/var/tmp", "planloop-") // visible within namespaces
+	testenv.Check(t, err)
+	defer func() { _ = os.RemoveAll(folder) }()
+	open, err := unix.Open(folder, unix.O_RDONLY|unix.O_DIRECTORY, 0) // commands inherit it
+	testenv.Check(t, err)
+	defer func() { _ = unix.Close(open) }()
+	pipe := filepath.Join(folder, "pipe")
+	testenv.Check(t, unix.Mkfifo(pipe, 0o600))
+	reader, err := os.OpenFile(pipe, os.O_RDWR, 0) // without a reader, writing would wait
+	testenv.Check(t, err)
+	defer reader.Close()
+	ways := map[string]string{
+		"inherited folder":   fmt.Sprintf("echo x > /proc/self/fd/%d/new", open),
+		"inherited file":     fmt.Sprintf("ls /proc/self/fd/%d/", open),
+		"mode of the input":  "chmod 666 /proc/self/fd/0",
+		"named pipe":         "echo x > " + pipe,
+		"core for a handler": `! grep "Max core file size  *1 " /proc/self/limits`,
+	}
+	for _, wall := range sandbox.Walls() {
+		for name, way := range ways {
+			if out, code := runWithin(t, wall, t.TempDir(), "sh", "-c", way); code == 0 {
+				t.Errorf("%s: %s passed: %s", wall, name, out)
+			}
+		}
+	}
+}
+
+// TestOrdinaryUser runs a test without the rights of root, which building a wall must not need.
+func TestOrdinaryUser(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("the other tests do")
+	}
+	dir, err := os.MkdirTemp("", "planloop-")
+	testenv.Check(t, err)
+	defer func() { _ = os.RemoveAll(dir) }()
+	const user = 65534
+	program := filepath.Join(dir, "test") // the test's own folder is root's
+	testenv.Check(t, errors.Join(os.WriteFile(program, must(os.ReadFile(os.Args[0])), 0o700), os.Chown(dir, user, user),
+		os.Chown(program, user, user)))
+	cmd := exec.CommandContext(t.Context(), program, "-test.run=^TestNothingLasts$", "-test.v")
+	cmd.Dir, cmd.Env = dir, append(os.Environ(), "TMPDIR="+dir, "HOME="+dir)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: user, Gid: user}}
+	switch out, err := cmd.CombinedOutput(); {
+	case strings.Contains(string(out), "max_user_namespaces"), strings.Contains(string(out), "operation not permitted"):
+		t.Skipf("%s", out)
+	case err != nil || !strings.Contains(string(out), "--- PASS"):
+		t.Errorf("%v: %s", err, out)
 	}
 }
 
