@@ -175,7 +175,7 @@ func TestNothingIsTooLargeToRead(t *testing.T) {
 
 // Limits of the whole program: lines of Go without tests and bench, and direct dependencies in go.mod.
 const (
-	mostLinesInAll   = 97000
+	mostLinesInAll   = 97010
 	mostDependencies = 31
 )
 
