@@ -57,8 +57,9 @@ func layers() []layer {
 		{folder: "internal/verbs", imports: onBase("gates", "prompts", "resources", "internal/session",
 			"internal/strict", "internal/synonyms", "internal/workspace")},
 		{folder: "internal/synonyms", imports: []string{"internal/strict"}},
-		{folder: "internal/toolbox", imports: onBase("internal/shell", "internal/workspace",
+		{folder: "internal/toolbox", imports: onBase("internal/shell", "internal/sandbox", "internal/workspace",
 			"internal/strict")}, // checks its input when it is decoded
+		{folder: "internal/shell", imports: onBase("internal/sandbox")},
 		{folder: "internal/engine", imports: onBase("internal/session", "internal/toolbox")},
 		{folder: "internal/downstream", imports: onBase("internal/toolbox")},
 		{folder: "internal/hook", imports: onBase("internal/toolbox", "internal/exchange")}, // reads plans in Markdown
@@ -174,7 +175,7 @@ func TestNothingIsTooLargeToRead(t *testing.T) {
 
 // Limits of the whole program: lines of Go without tests and bench, and direct dependencies in go.mod.
 const (
-	mostLinesInAll   = 97000
+	mostLinesInAll   = 97010
 	mostDependencies = 31
 )
 

@@ -12,6 +12,7 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
 
+	"github.com/planloop/planloop/internal/history"
 	"github.com/planloop/planloop/internal/review"
 	"github.com/planloop/planloop/internal/verbs"
 	"github.com/planloop/planloop/plan"
@@ -74,11 +75,12 @@ func (s viewClaims) isOf(workspace string, state plan.State) bool {
 
 // appData is the data that the app gets with a result.
 type appData struct {
-	View   *review.View   `json:"view,omitempty"`
-	Nonce  string         `json:"nonce,omitempty"`
-	Log    *review.Log    `json:"log,omitempty"`
-	Former *review.Former `json:"former,omitempty"`
-	Error  *appError      `json:"error,omitempty"`
+	View     *review.View            `json:"view,omitempty"`
+	Nonce    string                  `json:"nonce,omitempty"`
+	Log      *review.Log             `json:"log,omitempty"`
+	Former   *review.Former          `json:"former,omitempty"`
+	Timeline *[]history.TimelineStep `json:"timeline,omitempty"`
+	Error    *appError               `json:"error,omitempty"`
 }
 
 // appError is the reason for a refusal, in the page's words.
@@ -100,7 +102,7 @@ func (s *Server) addAppTools() {
 	}
 	s.MCP.AddTool(tool(lookTool, "Look at the plan", "For the review app only: the current plan.",
 		`{"type":"object","properties":{"nonce":{"type":"string"},"log":{"type":"integer"},`+
-			`"plan":{"type":"string"}},"additionalProperties":false}`, &yes), appTool(s, lookTool, s.look))
+			`"plan":{"type":"string"},"timeline":{"type":"boolean"}},"additionalProperties":false}`, &yes), appTool(s, lookTool, s.look))
 	s.MCP.AddTool(tool(actTool, "Act on the plan", "For the review app only: the user's actions.",
 		`{"type":"object","properties":{"nonce":{"type":"string"},"act":{"type":"string"},"input":{"type":"object"}},`+
 			`"required":["nonce","act","input"],"additionalProperties":false}`, &no), appTool(s, actTool, s.act))
@@ -224,12 +226,13 @@ func appTool[In any](s *Server, name string,
 	}
 }
 
-// look returns the current view for the app and, on request, an earlier part of the log or a former plan. A
+// look returns the current view for the app and, on request, an earlier part of the log, a former plan or timelines. A
 // caller that sends a nonce may decide about the new view.
 func (s *Server) look(ctx context.Context, workspace *review.Workspace, in struct {
-	Nonce string         `json:"nonce,omitempty" text:"any"`
-	Log   *plan.Revision `json:"log,omitempty"`  // the log before this revision; 0 for the newest
-	Plan  string         `json:"plan,omitempty"` // a former plan to read, or to read the log from
+	Nonce    string         `json:"nonce,omitempty" text:"any"`
+	Log      *plan.Revision `json:"log,omitempty"`      // the log before this revision; 0 for the newest
+	Plan     string         `json:"plan,omitempty"`     // a former plan to read, or to read the log from
+	Timeline bool           `json:"timeline,omitempty"` // the timelines of the current plan's steps
 }) (string, appData, error) {
 	view, err := s.view(ctx)
 	if err != nil {
@@ -249,6 +252,12 @@ func (s *Server) look(ctx context.Context, workspace *review.Workspace, in struc
 			err = plan.Refuse(plan.Conflict, "/plan", "this earlier plan is too long to show here", "open it on the review page")
 		}
 		data.Former = &former
+	case in.Timeline:
+		var steps []history.TimelineStep
+		if steps, err = review.ReadTimeline(ctx, workspace); sizeOf(steps) > maxView {
+			err = plan.Refuse(plan.Conflict, "/timeline", "this timeline is too long to show here", "open it on the review page")
+		}
+		data.Timeline = &steps
 	}
 	return "Shown to the user.", data, err
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/planloop/planloop/internal/history"
 	"github.com/planloop/planloop/internal/review"
 	"github.com/planloop/planloop/internal/testenv"
 	"github.com/planloop/planloop/mcpserver"
@@ -30,11 +31,12 @@ func rendering() *mcp.ClientOptions {
 
 // handed is the data that the app gets with a result.
 type handed struct {
-	View   *review.View   `json:"view"`
-	Nonce  string         `json:"nonce"`
-	Log    *review.Log    `json:"log"`
-	Former *review.Former `json:"former"`
-	Error  *struct{ Kind, Problem, Fix string }
+	View     *review.View           `json:"view"`
+	Nonce    string                 `json:"nonce"`
+	Log      *review.Log            `json:"log"`
+	Former   *review.Former         `json:"former"`
+	Timeline []history.TimelineStep `json:"timeline"`
+	Error    *struct{ Kind, Problem, Fix string }
 }
 
 func handedWith(t testing.TB, result *mcp.CallToolResult) (h handed) {
@@ -296,6 +298,10 @@ func TestFormerPlansAreReadInTheApp(t *testing.T) {
 		}
 		if result := act(t, client, shown.Nonce, "approve", decisionOn(shown.View, "")); result.IsError {
 			t.Errorf("%s: %s", era, text(t, result))
+		}
+		call(t, client, "planning_mark_step", map[string]any{"step_id": "S001", "status": "in_progress"})
+		if h = look(map[string]any{"timeline": true}); len(h.Timeline) == 0 || len(h.Timeline[0].Parts) == 0 {
+			t.Errorf("%s: timelines %+v %+v", era, h.Timeline, h.Error)
 		}
 	}
 }

@@ -156,8 +156,8 @@ func newRootCommand(a *app) *cobra.Command {
 		a.replacing(newCommand("clear", "", noArguments, runVerb(a, (*verbs.Service).ClearPlan, constant(verbs.ClearPlan{})))),
 		newLogCommand(a), newObjectCommand(a, "replan", (*verbs.Service).Replan))
 	addGroup(root, "The loop:", a.replacing(newStartCommand(a)), newStatusCommand(a),
-		newObjectCommand(a, "update", (*verbs.Service).Update), newAlertCommand(a), newCheckCommand(a), newSuggestCommand(a),
-		newResumeCommand(a), newPromptCommand(a), newSyncCommand(a))
+		newObjectCommand(a, "update", (*verbs.Service).Update), newAlertCommand(a), newCheckCommand(a), newConfineCommand(a),
+		newSuggestCommand(a), newResumeCommand(a), newPromptCommand(a), newSyncCommand(a))
 	addGroup(root, "Running the plan:", newRunCommand(a), newPauseCommand(a))
 	addGroup(root, "Planning mode:", newPlanCommand(a), newObjectCommand(a, "submit", (*verbs.Service).SubmitPlan),
 		newReviewCommand(a), newApproveCommand(a), newRejectCommand(a),

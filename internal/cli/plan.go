@@ -10,8 +10,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/planloop/planloop/internal/safetext"
-	"github.com/planloop/planloop/internal/shell"
 	"github.com/planloop/planloop/internal/terminal"
+	"github.com/planloop/planloop/internal/toolbox"
 	"github.com/planloop/planloop/internal/verbs"
 	"github.com/planloop/planloop/internal/workspace"
 	"github.com/planloop/planloop/plan"
@@ -130,7 +130,7 @@ func (a *app) allows(_ *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	verdict := shell.ClassifyForHost(args[0], config.ReadOnlyCommands...)
+	verdict := toolbox.HostVerdict(args[0], confining(), config.ReadOnlyCommands...)
 	if a.flags.json {
 		reply := struct {
 			Allowed bool   `json:"allowed"`

@@ -24,6 +24,7 @@ type Policy struct {
 	SeesSubagents    func() bool // reports whether a hook of the running host was called in a subagent
 	Windows          bool        // a host's shell may be other than bash
 	ReadOnlyTools    []string    // patterns of read-only MCP tools, as written by the user
+	Confine          string      // the planloop that runs commands in the sandbox; "" if there is none
 	ReadOnlyCommands []string    // patterns of read-only commands of bash, as written by the user
 }
 
@@ -68,7 +69,7 @@ func (p Policy) checkHold(hold toolbox.Hold, c Call) error {
 		return hold.Refuse("", "a program on a terminal can be typed into later", "the command without tty")
 	case c.Effect == Runs && c.Command != "": // "": the command could not be read
 		// Codex does not report whether the command gets a terminal, and calls no hook for later input; VS Code's tool has one.
-		return hold.HostCommand(c.Command, !p.Windows || c.inBash(), slices.Contains([]Host{Codex, VSCode}, c.Host), p.ReadOnlyCommands...)
+		return hold.HostCommand(c.Command, !p.Windows || c.inBash(), p.Confine, p.ReadOnlyCommands...)
 	case c.IsOwn() && p.HasTool(c.Name) && p.IsServer(c):
 		return nil
 	case c.Effect == Spawns, c.Effect == Loads:

@@ -98,7 +98,7 @@ func TestPolicy(t *testing.T) {
 		"our tool of another program": {hook.Call{Effect: hook.Calls, Server: "planloop", Name: "planloop_status", Program: "./planloop"},
 			"another program"},
 		"a reader on a terminal":        {hook.Call{Host: hook.Codex, Effect: hook.Runs, Command: "timeout 5 less x"}, "cat or sed -n"},
-		"a reader without one":          {hook.Call{Host: hook.Claude, Effect: hook.Runs, Command: "timeout 5 less x"}, ""},
+		"a reader without one":          {hook.Call{Host: hook.Claude, Effect: hook.Runs, Command: "timeout 5 head x"}, ""},
 		"a command on a terminal":       {hook.Call{Host: hook.Codex, Effect: hook.Runs, Command: "ls", OnTerminal: true}, "without tty"},
 		"a shadowed planloop":           {hook.Call{Effect: hook.Runs, Command: "planloop status"}, "comes with the workspace"},
 		"no tool of ours":               {hook.Call{Effect: hook.Calls, Server: "planloop", Name: "planning_none"}, "no tool"},
@@ -116,7 +116,7 @@ func TestPolicy(t *testing.T) {
 	policy.Windows = true
 	for command, bash := range map[string]bool{ // the verdict depends on whether bash runs the command
 		"git log --oneline -3 -- src/main.go": false, `rg -n "a b" src`: false, "cat a.go": false, "ls -la": false,
-		`echo a\; rm x`: true, "echo 'a & del x'": true, "ls | head": true, "git log --grep='a;b'": true, "x=1 ls": true, "cat a\nls": true,
+		`echo a\; rm x`: true, "echo 'a & del x'": true, "ls | head": true, "git log --grep='a;b'": true, "ls; ls": true, "cat a\nls": true,
 		`cat src\a.go`: true, "sort x /o y": true, "expand x y": true, "cat a,b": true, "git log HEAD^": true, "cat %x%": true,
 		"git show HEAD@{1}": true, `ls "` + "`rm x`" + `"`: false,
 	} {

@@ -30,40 +30,28 @@ const maxCommand = 256 << 10
 // maxNesting bounds how deeply a command's brackets, or its statements, are nested.
 const maxNesting = 200
 
-// Verdict is the answer of Classify.
+// Verdict is the answer of Classify. A command that is neither allowed nor a change is unknown: a caller may run it where
+// nothing that it does lasts, or else refuses it.
 type Verdict struct {
 	Allowed bool
+	Changes bool   // its purpose is a change, or it cannot be read: it must be refused
 	Reason  string // why it is refused, in one sentence; "" if it is allowed
 	Instead string // the nearest allowed form; "" if none is known
 }
 
 // Classify reports whether a bash command only reads. own are patterns of commands that do, as CheckPattern accepts them.
-func Classify(command string, own ...string) Verdict { return verdictOn(command, ours, own) }
+func Classify(command string, own ...string) Verdict { return verdictOn(command, false, own) }
 
 // ClassifyForHost reports whether an agent that may only read may run a bash command in its host's own shell. It also
 // allows submitting a plan and replying, because an agent without planloop's tools has no other way.
-func ClassifyForHost(command string, own ...string) Verdict { return verdictOn(command, hosts, own) }
-
-// ClassifyForTerminal is ClassifyForHost if the host may run the command on a terminal, where an agent can type into it later.
-func ClassifyForTerminal(command string, own ...string) Verdict {
-	return verdictOn(command, terminal, own)
-}
-
-// The shells that run a command.
-type shellKind int
-
-const (
-	ours shellKind = iota
-	hosts
-	terminal
-)
+func ClassifyForHost(command string, own ...string) Verdict { return verdictOn(command, true, own) }
 
 // ClassifyForAnyShell is ClassifyForHost if the host's shell may be cmd or PowerShell. Their quotes and separators
 // differ, and they run other programs under the same names.
 func ClassifyForAnyShell(command string) Verdict {
 	if !regexp.MustCompile(plainCommand).MatchString(command) {
-		return Verdict{Reason: "cmd and PowerShell may read it otherwise than bash; give one command of git, go, rg, grep, cat, ls, " +
-			"head, tail or wc in plain words, with / in paths and no pipe", Instead: "git log --oneline"}
+		return Verdict{Changes: true, Reason: "cmd and PowerShell may read it otherwise than bash; give one command of git, go, rg, " +
+			"grep, cat, ls, head, tail or wc in plain words, with / in paths and no pipe", Instead: "git log --oneline"}
 	}
 	return ClassifyForHost(command)
 }
@@ -72,29 +60,39 @@ func ClassifyForAnyShell(command string) Verdict {
 // fail. A command that reads in one shell may write in another: sort has /o in cmd.
 const plainCommand = `^(git|go|rg|grep|cat|ls|pwd|head|tail|wc|planloop)( +(-[-\w./:=]*|[\w./:~*+]+|"[\w ./:~*+-]*"))* *$`
 
-func verdictOn(command string, in shellKind, own []string) Verdict {
-	r := classify(command, in, own...)
+func verdictOn(command string, host bool, own []string) Verdict {
+	r, changes := classify(command, host, own...)
 	if r == nil {
 		return Verdict{Allowed: true}
 	}
-	return Verdict{Reason: r.reason, Instead: r.allowed(command)}
+	return Verdict{Changes: changes, Reason: r.reason, Instead: r.allowed(command)}
 }
 
-func classify(command string, in shellKind, own ...string) *refusal {
+// classify returns why a command is not plainly a reading one, and whether it must be refused.
+func classify(command string, host bool, own ...string) (r *refusal, changes bool) {
 	if r := legible(command); r != nil {
-		return r
+		return r, true
 	}
-	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash), syntax.KeepComments(true)).Parse(strings.NewReader(command), "")
+	file, err := parse(command)
 	if err != nil {
 		if parse, ok := errors.AsType[syntax.ParseError](err); ok {
-			return refuse("the command cannot be read as bash: %s at %s", parse.Text, parse.Pos)
+			return refuse("the command cannot be read as bash: %s at %s", parse.Text, parse.Pos), true
 		}
-		return refuse("the command cannot be read as bash: %v", err)
+		return refuse("the command cannot be read as bash: %v", err), true
 	}
-	j := &classifier{source: command, commands: commands(), bound: map[any]string{}, set: map[string]bool{}, in: in,
-		own: own}
-	j.variables = variablesOf(file)
-	return first(j.stmts(file.Stmts), func() *refusal { return certain(command, file) })
+	j := &classifier{source: command, commands: commands(), host: host, own: own}
+	r = first(j.stmts(file.Stmts), func() *refusal { return certain(command, file) })
+	if r == nil {
+		return nil, false
+	}
+	if change := j.changing(file); change != nil {
+		return change, true
+	}
+	return r, false
+}
+
+func parse(command string) (*syntax.File, error) {
+	return syntax.NewParser(syntax.Variant(syntax.LangBash), syntax.KeepComments(true)).Parse(strings.NewReader(command), "")
 }
 
 // legible refuses texts that shells and people read differently: invalid UTF-8, invisible characters, and control
@@ -188,11 +186,16 @@ func (r *refusal) allowed(command string) string {
 		forms = append(forms, e.made(command))
 	}
 	for _, form := range append(forms, r.instead) {
-		if form != "" && len(form) < 2000 && classify(form, ours) == nil {
+		if form != "" && len(form) < 2000 && reads(form) {
 			return form
 		}
 	}
 	return ""
+}
+
+func reads(command string) bool {
+	r, _ := classify(command, false)
+	return r == nil
 }
 
 func (e edit) made(command string) string {

@@ -12,16 +12,16 @@ func TestRefusalsSayWhatToDo(t *testing.T) {
 	for command, want := range map[string]shell.Verdict{
 		"rm -rf build":                    {Reason: "rm changes files"},
 		"grep -n foo f > out":             {Reason: "> writes to a file", Instead: "grep -n foo f"},
-		"sort -u -o f f":                  {Reason: "sort -o is not known to only read"},
-		"find . -name '*.o' -delete":      {Reason: "find -delete writes, deletes or asks"},
+		"sort -u -o f f":                  {Reason: "sort -o writes"},
+		"find . -name '*.o' -delete":      {Reason: "find -delete writes"},
 		"git checkout main":               {Reason: "git checkout is not known to only read"},
 		"git branch new":                  {Reason: "git branch with a name makes one"},
-		"sed -i s/a/b/ f":                 {Reason: "sed -i is not known to only read"},
+		"sed -i s/a/b/ f":                 {Reason: "sed -i writes"},
 		"sort *.txt":                      {Reason: "put -- before it, or begin it with ./", Instead: "sort -- *.txt"},
 		"git log --onelin":                {Reason: "spell out --oneline", Instead: "git log --oneline"},
 		"ls $(rm x)":                      {Reason: "rm changes files"},
-		"awk '{print > $1}' f":            {Reason: "writes to a file"},
-		"PATH=. ls":                       {Reason: "setting PATH changes how commands run", Instead: "ls"},
+		"awk '{print > $1}' f":            {Reason: "not known to only print", Instead: "awk 'NR >= 10 && NR <= 20 {print $1}' FILE"},
+		"PATH=. ls":                       {Reason: "setting PATH=. may change how commands run", Instead: "ls"},
 		"ls -la &":                        {Reason: "in the background", Instead: "ls -la"},
 		"./build.sh":                      {Reason: "a program of its own"},
 		"frobnicate":                      {Reason: "frobnicate is not known to only read"},
@@ -30,18 +30,14 @@ func TestRefusalsSayWhatToDo(t *testing.T) {
 		strings.Repeat("ls;", 100<<10):    {Reason: "longer than"},
 		strings.Repeat("(", 300) + "ls":   {Reason: "nested too deeply"},
 		"ls \u202egnp.x":                  {Reason: "U+202E"},
-		"[[ -v 'a[$(rm x)]' ]]":           {Reason: "evaluates the name", Instead: `[[ -n "$x" ]]`},
-		"printf -v 'a[$(rm x)]' y":        {Reason: "assigns a variable", Instead: `printf '%s\n' "$x"`},
+		"[[ -v 'a[$(rm x)]' ]]":           {Reason: "only plain commands"},
+		"printf -v 'a[$(rm x)]' y":        {Reason: "a written format", Instead: `printf '%s\n' text`},
 		"find . -type f | xargs sed -n p": {Reason: "sed has options that write or run", Instead: "find . -type f | xargs sed -n -e p --"},
 		"rg -l foo | xargs sed -n '1,5p'": {Reason: "put -- before it", Instead: "rg -l foo | xargs sed -n -e '1,5p' --"},
 		"rg -n x $(rg -l y)":              {Reason: "put -- before it", Instead: "rg -n x -- $(rg -l y)"},
-		"xz -l -d f.xz":                   {Reason: "undoes another"},
-		`read "x" <<< y`:                  {Reason: "without quotes", Instead: "read -r line"},
-		`printf "== $f ==\n"`:             {Reason: "give values as arguments", Instead: `printf '== %s ==\n' "$x"`},
-		"nm @f":                           {Reason: "reads options from the file", Instead: "nm ./@f"},
-		"echo {1..9999}{1..9999}":         {Reason: "fill the memory", Instead: "seq 1 100000"},
-		`awk '{print}' "$f"`:              {Reason: "begin it with ./", Instead: `awk '{print}' "./$f"`},
-		"LC_ALL=zh_CN.GBK ls":             {Reason: "changes how commands run", Instead: "ls"},
+		`printf "== $f ==\n"`:             {Reason: "the value of a variable is not known"},
+		"echo {1..9999}{1..9999}":         {Reason: "only plain words"},
+		"LC_ALL=zh_CN.GBK ls":             {Reason: "may change how commands run", Instead: "ls"},
 	} {
 		got := shell.Classify(command)
 		if got.Allowed || !strings.Contains(got.Reason, want.Reason) || got.Instead != want.Instead {
@@ -91,8 +87,7 @@ func TestOwnCommands(t *testing.T) {
 		`kubectl get -o 'jsonpath={.x}'`,
 		`kubectl get "pods" > /dev/null 2>&1`, "docker ps", "gh pr view 1 --json title | jq .title", "/opt/x show",
 		"mytool --list", "mytool --list=a",
-		"timeout 5 kubectl get pods", "for i in 1 2; do docker ps; done", "echo $(docker ps)", "cat < f | kubectl get pods",
-		"LC_ALL=C docker ps",
+		"timeout 5 kubectl get pods", "echo $(docker ps)", "cat < f | kubectl get pods",
 	} {
 		if v := shell.Classify(command, own...); !v.Allowed {
 			t.Errorf("%s: %s", command, v.Reason)
@@ -117,6 +112,9 @@ func TestOwnCommands(t *testing.T) {
 		if shell.Classify(command, own...).Allowed || shell.ClassifyForHost(command, own...).Allowed {
 			t.Errorf("allowed: %s", command)
 		}
+	}
+	if v := shell.Classify("for i in 1 2; do docker ps; done", own...); v.Allowed || v.Changes {
+		t.Errorf("a loop over the user's own commands: %+v", v)
 	}
 	if shell.ClassifyForAnyShell("docker ps").Allowed {
 		t.Error("another shell than bash is given the pattern")

@@ -28,12 +28,9 @@ var gitCommands = sync.OnceValue(func() map[string]rule {
 			"summary": closed(options(`--cached --files -n: --summary-limit:`), nil)})},
 		"sparse-checkout": {gitSub(map[string]rule{"list": closed(options(``), noOperands)})},
 		"config":          parsed(listed("git config"), gitConfig),
-		"help": parsed(options(`-a -g -c --all --guides --config --verbose`), func(j *classifier, c call, a arguments) *refusal {
-			return manual(j, call{c.name, a.operands})
-		}),
-		"for-each-ref":  closed(listed("git for-each-ref"), gitFormats),
-		"symbolic-ref":  closed(options(`-q --short --quiet --no-recurse`), atMost(1)),
-		"count-objects": closed(options(`-v -H --verbose --human-readable`), noOperands),
+		"for-each-ref":    closed(listed("git for-each-ref"), gitFormats),
+		"symbolic-ref":    closed(options(`-q --short --quiet --no-recurse`), atMost(1)),
+		"count-objects":   closed(options(`-v -H --verbose --human-readable`), noOperands),
 	}
 	for name, e := range entries() {
 		name, ok := strings.CutPrefix(name, "git ")

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/planloop/planloop/internal/process"
+	"github.com/planloop/planloop/internal/sandbox"
 	"github.com/planloop/planloop/internal/worktree"
 )
 
@@ -125,5 +126,5 @@ func runGitOnly(git string) error {
 	if err != nil {
 		return err
 	}
-	return runOnly(git, self, cat)
+	return sandbox.RunOnly(git, self, cat)
 }

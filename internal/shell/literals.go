@@ -1,16 +1,14 @@
 package shell
 
 import (
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 
 	"mvdan.cc/sh/v3/syntax"
 )
 
 // certain refuses a command if any of its literals may be code for some shell, or if the scanner reads any byte otherwise
-// than the parser did. The parser takes code for a literal in places: <(…) inside ${…}, for one.
+// than the parser did. The parser takes code for a literal in places.
 func certain(command string, file *syntax.File) *refusal {
 	t := &tracer{source: command, marks: make([]mark, len(command)), parents: []scope{{mark: plain}}}
 	syntax.Walk(file, t.visit)
@@ -25,16 +23,13 @@ type tracer struct {
 	source  string
 	marks   []mark
 	parents []scope
-	short   *syntax.ParamExp // the last $name
 	refusal *refusal
 }
 
 // scope is a node around others, and the mark of the literals in it.
 type scope struct {
-	node    syntax.Node
-	mark    mark
-	regular bool // it is a regular expression
-	raw     bool // a here-document without expansions
+	node syntax.Node
+	mark mark
 }
 
 func (t *tracer) visit(node syntax.Node) bool {
@@ -46,7 +41,7 @@ func (t *tracer) visit(node syntax.Node) bool {
 		return false
 	}
 	parent := t.parents[len(t.parents)-1]
-	own, depth := scope{node: node, mark: parent.mark}, parent.mark/inner*inner
+	own, depth := scope{node, parent.mark}, parent.mark/inner*inner
 	switch node := node.(type) {
 	case *syntax.Comment:
 		t.paint(node, comment)
@@ -60,31 +55,11 @@ func (t *tracer) visit(node syntax.Node) bool {
 	case *syntax.Lit:
 		t.paint(node, own.mark)
 		t.literal(node, parent)
-	case *syntax.ParamExp:
-		own.mark = t.paint(node, depth+inner+expansion)
-		t.short = node
-	case *syntax.CmdSubst, *syntax.ProcSubst:
+	case *syntax.CmdSubst:
 		own.mark = t.paint(node, depth+inner+gap) + plain
-	case *syntax.ArithmExp:
-		own.mark = t.paint(node, depth+inner+arithmetic)
-	case *syntax.ArithmCmd, *syntax.CStyleLoop:
-		own.mark = t.paint(node, depth+arithmetic)
-	case *syntax.TestClause:
-		own.mark = t.paint(node, depth+tested)
-	case *syntax.Assign:
-		t.paint(node, depth+plain)
-	case *syntax.ArrayExpr:
-		t.paint(node, depth+gap)
-	case *syntax.DeclClause:
-		t.paint(node.Variant, depth+plain)
 	case *syntax.Word:
-		switch outer := parent.node.(type) {
-		case *syntax.Redirect:
-			if node == outer.Hdoc {
-				own.mark, own.raw = t.paint(node, depth+document), isQuoted(outer.Word)
-			}
-		case *syntax.BinaryTest:
-			own.regular = node == outer.Y && outer.Op == syntax.TsReMatch
+		if outer, ok := parent.node.(*syntax.Redirect); ok && node == outer.Hdoc {
+			own.mark = t.paint(node, depth+document)
 		}
 	}
 	t.parents = append(t.parents, own)
@@ -100,52 +75,24 @@ func (t *tracer) paint(node syntax.Node, m mark) mark {
 	return m
 }
 
-var (
-	parameterName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^([A-Za-z_]\w*|\d+|[@*#?$!-])$`) })
-	modifier      = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(\[|:[A-Za-z&])`) }) // after $name, in zsh
-	counted       = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[\w#@*?$!{-]`) })    // after $#, in zsh
-	prefixed      = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\$[=~^+]`) })         // $=name, in zsh
-	unescapable   = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\\(?s:.)`) })
-)
-
-// isAlone reports whether the scope is a word of one part.
-func (s scope) isAlone() bool {
-	w, ok := s.node.(*syntax.Word)
-	return ok && len(w.Parts) == 1
-}
-
 // literal refuses a literal that the parser changed, or text outside quotes with a character that is code to bash or zsh.
 func (t *tracer) literal(lit *syntax.Lit, parent scope) {
 	class, end := parent.mark%inner, lit.End()
-	switch outer := parent.node.(type) {
-	case *syntax.Word:
-		end = outer.End()
-	case *syntax.ParamExp:
-		if !parameterName().MatchString(lit.Value) {
-			t.refusal = refuse("the name of the variable in ${%s} is not plain", shown(lit.Value))
-		}
-		return
+	alone := false
+	if outer, ok := parent.node.(*syntax.Word); ok {
+		end, alone = outer.End(), len(outer.Parts) == 1
 	}
 	text := t.source[lit.Pos().Offset():lit.End().Offset()]
-	after := t.short != nil && t.short.Short && t.short.End() == lit.Pos()
-	if after && (modifier().MatchString(text) || t.short.Param.Value == "#" && counted().MatchString(text)) {
-		t.refusal = refuse("zsh reads $%s%s as one expansion; write ${%[1]s}", t.short.Param.Value, shown(text))
-	}
-	joined := strings.ReplaceAll(text, "\\\n", "")
-	if class == quoted && strings.HasPrefix(t.source[lit.End().Offset():], "\n") && joined == lit.Value+"\\" { // of a joined line
-		joined = lit.Value
-	}
-	if class != document && joined != lit.Value {
-		t.refusal = refuse("planloop cannot read %s with certainty; write it more simply", shown(text))
-	}
-	if class == quoted || class == document {
-		next := t.source[lit.Pos().Offset():min(lit.End().Offset()+1, uint(len(t.source)))]
-		if found := prefixed().FindString(unescapable().ReplaceAllString(next, "")); found != "" && !parent.raw {
-			t.refusal = refuse("zsh reads %s as the beginning of an expansion; quote it with '…'", found)
-		}
+	if class == document {
 		return
 	}
-	if text == "}" && parent.isAlone() {
+	if text != lit.Value || strings.Contains(text, "\\\n") {
+		t.refusal = refuse("planloop cannot read %s with certainty; write it more simply", shown(text))
+	}
+	if class == quoted {
+		return
+	}
+	if text == "}" && alone {
 		t.refusal = refuse("zsh ends a block with }; quote it")
 	}
 	for i := 0; i < len(text) && t.refusal == nil; i++ {
@@ -154,14 +101,12 @@ func (t *tracer) literal(lit *syntax.Lit, parent scope) {
 		switch text[i] {
 		case '\\':
 			i++
-		case '(', ')', '|':
-			isCode = !parent.regular
-		case '{', '}':
-			isCode = class == expansion
 		case '$':
-			isCode = rest != "" && !(parent.regular && strings.IndexByte("|)", rest[0]) >= 0)
+			isCode = rest != ""
 		case '!':
 			isCode = rest != "" && rest[0] != '=' && (i == 0 || text[i-1] != '[')
+		case '[':
+			isCode = !strings.Contains(text[i:], "]") && !(alone && text == "[")
 		case '~':
 			isCode = strings.HasPrefix(rest, "[")
 		}

@@ -15,7 +15,6 @@ const (
 	valued                // a value, attached or as the next word
 	attached              // an optional value, attached only
 	trailing              // a value, attached or as the next word, if there is a next word
-	verbatim              // a value, attached or as the next word, even if that looks like an option
 )
 
 // grammar lists the options of a command that are known to only read. All others are refused, abbreviations too: they
@@ -24,16 +23,14 @@ type grammar struct {
 	texts   []string
 	reading sync.Once // guards read, which parses texts into the fields below
 
-	arities map[string]arity  // by the option with its dashes
-	values  map[string]string // for options restricted to some values: each between bars
-	needs   needs
-	numbers bool // -5 is an option
-	early   bool // options end at the first operand
-	long    bool // options with one dash are words, like those of find
+	arities map[string]arity // by the option with its dashes
+	numbers bool             // -5 is an option
+	early   bool             // options end at the first operand
+	long    bool             // options with one dash are words, like those of find
 }
 
 // options makes a grammar: -n and --name are alone, -n: takes a value, -n? may have one attached, -n~ takes the next
-// word if there is one, -n+ the next word in any case, --name=a|b one of these, -# is any number.
+// word if there is one, -# is any number.
 func options(texts ...string) *grammar { return &grammar{texts: texts} }
 
 // read returns the grammar, parsed on first use: a process that classifies one command needs only a few.
@@ -43,14 +40,10 @@ func (g *grammar) read() *grammar {
 }
 
 func (g *grammar) fill() {
-	g.arities, g.values = map[string]arity{}, map[string]string{}
-	marks := map[byte]arity{':': valued, '?': attached, '~': trailing, '+': verbatim}
+	g.arities = map[string]arity{}
+	marks := map[byte]arity{':': valued, '?': attached, '~': trailing}
 	for _, text := range g.texts {
 		for name := range strings.FieldsSeq(text) {
-			if option, values, ok := strings.Cut(name, "="); ok {
-				g.arities[option], g.values[option] = valued, "|"+values+"|"
-				continue
-			}
 			if name == "-#" {
 				g.numbers = true
 				continue
@@ -91,20 +84,7 @@ func (a arguments) has(names ...string) bool {
 // split separates options and operands. In an open command, words unknown until it runs are accepted because none of
 // its options does harm.
 func (g *grammar) split(c call, open bool) (arguments, *refusal) {
-	a, r := g.read().parse(c, open)
-	if r != nil {
-		return a, r
-	}
-	for _, f := range a.flags {
-		values, some := g.values[f.name]
-		if some && !(f.value.whole && strings.Contains(values, "|"+f.value.text+"|")) {
-			return a, refuse("%s of %s is allowed with %s only", f.name, c.name, strings.ReplaceAll(strings.Trim(values, "|"), "|", ", "))
-		}
-	}
-	return a, g.needs.check(c, a)
-}
-
-func (g *grammar) parse(c call, open bool) (arguments, *refusal) {
+	g.read()
 	var a arguments
 	for i := 0; i < len(c.words); i++ {
 		w := c.words[i]
@@ -166,8 +146,7 @@ func (g *grammar) option(c call, w word, next []word, open bool, a *arguments) (
 		name := "-" + letters[i:i+1]
 		kind, known := g.arities[name]
 		if !known {
-			isBlank := open && w.filled && (name == "- " || name == "--") // in zsh: no option, and none of the others writes
-			if isBlank || g.numbers && letters[i] >= '0' && letters[i] <= '9' {
+			if g.numbers && letters[i] >= '0' && letters[i] <= '9' {
 				continue
 			}
 			return 0, g.refused(c, name, w)
@@ -186,7 +165,7 @@ func (g *grammar) option(c call, w word, next []word, open bool, a *arguments) (
 			a.flags = append(a.flags, flag{name: name, value: value, given: value.text != "" || !w.whole})
 			return 0, nil
 		}
-		return g.separate(c, name, next, open || kind == verbatim && len(next) > 0 && next[0].one(), a)
+		return g.separate(c, name, next, open, a)
 	}
 	if !w.whole && !open {
 		return 0, refuseHidden(c, w)
@@ -245,7 +224,7 @@ func (g *grammar) longOption(c call, w word, next []word, open bool, a *argument
 		a.flags = append(a.flags, flag{name: name})
 		return 0, nil
 	}
-	return g.separate(c, name, next, open || kind == verbatim && len(next) > 0 && next[0].one(), a)
+	return g.separate(c, name, next, open, a)
 }
 
 // refused explains why an option is not allowed, and names the option it may abbreviate.
@@ -302,8 +281,8 @@ func refuseDevices(c call, a arguments) *refusal {
 		return nil
 	}
 	for _, w := range a.operands {
-		if device(w.text) {
-			return refuse("%s of the device %s may act on it", c.name, w.text)
+		if device(w.text) || !w.whole && device(w.text+"x") {
+			return refuse("%s of the device %s may act on it", c.name, source(w))
 		}
 	}
 	return nil
@@ -343,41 +322,6 @@ func atMost(n int) func(call, arguments) *refusal {
 	}
 }
 
-// needs are the ways to make a command read that writes without options.
-type needs []way
-
-// way requires one of some options, and none of those that undo it, at any position: of two modes many programs take
-// the last one, and some the first.
-type way struct{ one, without []string }
-
-// needed parses a condition such as "-c -l or -t without -d".
-func needed(text string) (n needs) {
-	for part := range strings.SplitSeq(text, " or ") {
-		one, without, _ := strings.Cut(part, " without ")
-		n = append(n, way{strings.Fields(one), strings.Fields(without)})
-	}
-	return n
-}
-
-// check refuses arguments that satisfy none of the ways. Options that describe the command (--version, --help) count only
-// without other words: some programs continue after them.
-func (n needs) check(c call, a arguments) *refusal {
-	describes := []string{"--version", "--help", "-V", "-h"}
-	if len(n) == 0 || len(n[0].one) == 0 || len(c.words) == 1 && slices.ContainsFunc(describes, c.words[0].is) {
-		return nil
-	}
-	reason := c.name + " writes files without " + n[0].one[0]
-	for _, way := range n {
-		if a.has(way.one...) && !a.has(way.without...) {
-			return nil
-		}
-		if a.has(way.one...) {
-			reason = "one option of " + c.name + " undoes another, which kept it from writing"
-		}
-	}
-	return refuse("%s", reason)
-}
-
 var commands = sync.OnceValue(func() map[string]rule {
 	table := map[string]rule{}
 	for name, e := range entries() {
@@ -385,7 +329,7 @@ var commands = sync.OnceValue(func() map[string]rule {
 			table[name] = r
 		}
 	}
-	for _, group := range []map[string]rule{builtins(), guarded(), wrappers(), projects()} {
+	for _, group := range []map[string]rule{guarded(), projects()} {
 		maps.Copy(table, group)
 	}
 	return table
@@ -398,13 +342,6 @@ var optionTable string
 type entry struct {
 	kind    string // open, closed, checked or any
 	options string
-	needs   string
-}
-
-func (e entry) grammar() *grammar {
-	g := options(e.options)
-	g.needs = needed(e.needs)
-	return g
 }
 
 // rule returns the entry's rule, and false if the command needs code of its own.
@@ -413,9 +350,9 @@ func (e entry) rule() (rule, bool) {
 	case "any":
 		return rule{anything}, true
 	case "open":
-		return open(e.grammar()), true
+		return open(options(e.options)), true
 	case "closed":
-		return closed(e.grammar(), nil), true
+		return closed(options(e.options), nil), true
 	}
 	return rule{}, false
 }
@@ -430,15 +367,8 @@ var entries = sync.OnceValue(func() map[string]entry {
 		case line == "", strings.HasPrefix(line, "#"):
 			continue
 		case strings.HasPrefix(line, " "):
-			needs, condition := strings.CutPrefix(line, "  needs ")
 			for _, name := range names {
-				e := table[name]
-				if condition {
-					e.needs = needs
-				} else {
-					e.options += line
-				}
-				table[name] = e
+				table[name] = entry{table[name].kind, table[name].options + line}
 			}
 			continue
 		}
@@ -446,7 +376,7 @@ var entries = sync.OnceValue(func() map[string]entry {
 		kind, base, _ := strings.Cut(how, " + ")
 		names = strings.Split(list, ", ")
 		for _, name := range names {
-			table[name] = entry{kind: kind, options: table[base].options, needs: table[base].needs}
+			table[name] = entry{kind, table[base].options}
 		}
 	}
 	return table
@@ -471,4 +401,4 @@ var names = sync.OnceValue(func() map[string][]string {
 	return lists
 })
 
-func listed(name string) *grammar { return entries()[name].grammar() }
+func listed(name string) *grammar { return options(entries()[name].options) }

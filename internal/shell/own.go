@@ -19,7 +19,7 @@ var ownPattern = sync.OnceValue(func() *regexp.Regexp {
 func CheckPattern(pattern string) error {
 	program, _, _ := strings.Cut(pattern, " ")
 	base := program[strings.LastIndex(program, "/")+1:]
-	_, wraps := wrappers()[base]
+	wraps := slices.Contains(names()["wrappers"], base)
 	runs := regexp.MustCompile("as commands|rights|aside").MatchString(refused()[base].reason)
 	switch {
 	case !ownPattern().MatchString(pattern):
@@ -53,7 +53,7 @@ func (j *classifier) isOwn(words []word) bool {
 
 // literal reports whether a word is written out, with nothing outside quotes that a shell expands.
 func (w word) literal() bool {
-	if w.node == nil || !w.whole || w.filled || !w.one() {
+	if w.node == nil || !w.whole {
 		return false
 	}
 	return !slices.ContainsFunc(w.node.Parts, func(part syntax.WordPart) bool {
@@ -68,3 +68,22 @@ func (w word) literal() bool {
 		return true
 	})
 }
+
+// confines is how a command of planloop that runs another one in the sandbox begins, after the program.
+const confines = " confine -- "
+
+// Confined returns the form of a command by which program, a planloop, runs it in the sandbox; "" if there is none. ConfinedPattern allows
+// that form, and no other.
+func Confined(program, command string) string {
+	command = strings.TrimPrefix(strings.TrimSpace(command), "planloop"+confines) // the PATH may find another planloop
+	words := "bash -c '" + strings.ReplaceAll(command, "'", `'"'"'`) + "'"
+	for _, form := range []string{program + confines + command, program + confines + words} {
+		if ClassifyForHost(form, ConfinedPattern(program)).Allowed {
+			return form
+		}
+	}
+	return ""
+}
+
+// ConfinedPattern returns the pattern, like those of the user, of commands that a planloop runs in the sandbox.
+func ConfinedPattern(program string) string { return program + confines + "*" }

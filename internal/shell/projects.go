@@ -16,38 +16,25 @@ func projects() map[string]rule {
 // it, use the network or change go.mod are left out.
 var goCommands = sync.OnceValue(func() map[string]rule {
 	return map[string]rule{
-		"version": closed(options(`-m -v -json`).words(), nil), "help": {anything},
-		"env": closed(options(`-json -changed`).words(), without("=", "go env sets with =")),
-		"doc": closed(options(`-all -c -cmd -short -src -u`).words(), nil),
-		"list": closed(options(`-f: -json? -m -deps -e -find -test -tags: -mod=readonly|vendor -C:`).words(),
-			without("@", "go list of a version needs the network")),
-		"mod": closed(options(`-m -vendor`).words(), goMod),
+		"version": closed(options(`-m -v -json`).words(), nil), "env": closed(options(`-json -changed`).words(), without("=")),
+		"doc":  closed(options(`-all -c -cmd -short -src -u`).words(), nil),
+		"list": closed(options(`-f: -json? -m -deps -e -find -test -tags:`).words(), without("@")),
 	}
 })
 
 func goTool(j *classifier, c call) *refusal {
-	if len(c.words) == 0 || !c.words[0].whole {
-		return refuse("what go does is not known before it runs; write it out")
-	}
 	known, ok := goCommands()[c.first()]
-	if !ok {
-		return refuse("go %s builds, runs or writes", shown(c.first()))
+	if !ok || !c.words[0].whole {
+		return refuse("go %s may build, run or write", shown(c.first()))
 	}
 	return known.check(j, call{"go " + c.first(), c.words[1:]})
 }
 
-func goMod(_ call, a arguments) *refusal {
-	if len(a.operands) > 0 && (a.operands[0].is("graph") || a.operands[0].is("why")) {
-		return nil
-	}
-	return refuse("go mod writes, but for graph and why")
-}
-
 // without refuses operands that contain a part.
-func without(part, reason string) func(call, arguments) *refusal {
-	return func(_ call, a arguments) *refusal {
+func without(part string) func(call, arguments) *refusal {
+	return func(c call, a arguments) *refusal {
 		if slices.ContainsFunc(a.operands, func(w word) bool { return strings.Contains(w.text, part) }) {
-			return refuse("%s", reason)
+			return refuse("%s with %s may write or need the network", c.name, part)
 		}
 		return nil
 	}
@@ -58,10 +45,10 @@ func without(part, reason string) func(call, arguments) *refusal {
 func planloop(shows *grammar) func(*classifier, call) *refusal {
 	return func(j *classifier, c call) *refusal {
 		words := c.words
-		if j.in != ours && len(words) > 0 && words[0].is("submit") {
+		if j.host && len(words) > 0 && words[0].is("submit") {
 			return submission(words[1:])
 		}
-		if j.in != ours && len(words) > 2 && words[0].is("reply") && !slices.ContainsFunc(words, option) {
+		if j.host && len(words) > 2 && words[0].is("reply") && !slices.ContainsFunc(words, option) {
 			return nil
 		}
 		last := len(words) - 1

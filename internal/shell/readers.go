@@ -1,22 +1,30 @@
 package shell
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
 )
 
 // why explains the refusal of a well-known command, and suggests another.
-type why struct{ reason, instead string }
+type why struct {
+	reason, instead string
+	changes         bool
+}
 
 // refused lists well-known commands that do not only read, by name.
 var refused = sync.OnceValue(func() map[string]why {
 	table := map[string]why{}
 	for group, names := range names() {
 		reason, instead, ok := strings.Cut(group, " |")
+		changing, _, changes := strings.Cut(group, " !")
+		if changes {
+			reason = changing
+		}
 		for _, name := range names {
-			if ok {
-				table[name] = why{reason, strings.TrimSpace(instead)}
+			if ok && !table[name].changes || changes {
+				table[name] = why{reason, strings.TrimSpace(instead), changes}
 			}
 		}
 	}
@@ -25,36 +33,64 @@ var refused = sync.OnceValue(func() map[string]why {
 
 // guarded are the rules for commands that read but have options or operands that write or run.
 func guarded() map[string]rule {
-	awkRule := parsed(listed("awk").upToOperand(), awk)
-	sedRule := parsed(listed("sed"), sed)
-	fd, bat := closed(listed("fd"), nil), closed(listed("bat"), bat)
+	sedRule, awkRule := parsed(listed("sed"), sed), parsed(options(`-F:`).upToOperand(), awk)
 	return map[string]rule{
-		"uniq": closed(listed("uniq"), atMost(1)),
-		"sed":  sedRule, "gsed": sedRule, "awk": awkRule, "gawk": awkRule, "mawk": awkRule, "nawk": awkRule,
-		"date": closed(listed("date"), dateFormat),
+		"uniq": closed(listed("uniq"), atMost(1)), "sed": sedRule, "gsed": sedRule, "env": closed(options(``), noOperands),
+		"date": closed(listed("date"), dateFormat), "jq": {jq(listed("jq"))}, "tree": closed(listed("tree"), attachedValues),
 		"xxd": parsed(listed("xxd").words().upToOperand(), func(_ *classifier, c call, a arguments) *refusal {
 			return atMost(1)(c, arguments{operands: a.rest}) // a later word that looks like an option is written to as well
 		}),
-		"fd": fd, "fdfind": fd,
-		"less": closed(options(`-# -N -S -R -r -F -X -n -i -I -M -m -s -e -E -G`), pager),
-		"more": closed(options(`-# -d -f -l -p -c -s -u`), pager),
-		"bat":  bat, "batcat": bat,
-		"yq":       closed(listed("yq"), yq),
-		"hostname": closed(listed("hostname"), noOperands),
-		"netstat":  closed(options(`-t -l -n -p -u -a -s -r -i -e -v -4 -6`), withoutNames),
-		"tree":     closed(listed("tree"), attachedValues),
-		"ss":       closed(listed("ss"), noOperands), // operands make it ask the network for addresses
-		"file":     {anyName(listed("file"))},
-		"arch":     closed(options(``), noOperands),
-		"jq":       {jq(listed("jq"))},
-		"unzip":    closed(listed("unzip"), unzip),
-		"tar":      tar(listed("tar")), "bsdtar": tar(listed("tar")),
-		"zgrep": closed(listed("zgrep"), known),
-		"gofmt": closed(options(`-l -d -e -s -r:`).words(), nil),
-		"dmesg": closed(listed("dmesg"), noOperands),
-		"man":   {manual},
-		"bc":    closed(options(`-l -q -s -w --mathlib --quiet --standard --warn`), noOperands),
+		"tar": {listing("-?t[vzjJ]*f")}, "unzip": {listing("-[lvp]")}, "hostname": closed(options(``), noOperands),
+		"yq": closed(options(`-r -P -C -M -e -o:`), yq), "awk": awkRule, "gawk": awkRule, "test": {test}, "[": {test},
+		"gofmt": closed(options(`-l -d -e -s -r:`).words(), nil), "arch": closed(options(``), noOperands),
+		"pwd": open(options(`-L -P --logical --physical`)), "cd": {changeDirectory}, "printf": {printf}, "command": {commandNames},
+		"xargs": parsed(listed("xargs").upToOperand(), xargs), "find": {find}, "timeout": parsed(
+			options(`-k: -s: -v -p -f --kill-after: --signal: --verbose --preserve-status --foreground`).upToOperand(), timeout),
+		"tee": parsed(options(`-a -i -p --append --ignore-interrupts`), tee),
 	}
+}
+
+// listing allows an option and plain names of files after it.
+func listing(option string) func(*classifier, call) *refusal {
+	form := regexp.MustCompile(`^` + option + `( [\w./][\w./+-]*)+$`)
+	return func(_ *classifier, c call) *refusal {
+		text := ""
+		for _, w := range c.words {
+			if !w.whole || device(w.text) {
+				return refuse("%s is allowed with plain names of files", c.name)
+			}
+			text += " " + w.text
+		}
+		if !form.MatchString(strings.TrimPrefix(text, " ")) {
+			return refuse("%s is known to only read with %s and plain names of files", c.name, option)
+		}
+		return nil
+	}
+}
+
+// yq refuses unknown expressions, and operators that run or write.
+func yq(_ call, a arguments) *refusal {
+	harmful := func(w word) bool { return strings.Contains(w.text, "system") || strings.Contains(w.text, "exec") }
+	if len(a.operands) == 0 || !a.operands[0].whole || slices.ContainsFunc(a.operands, harmful) {
+		return refuse("the expression of yq may run a command, or is not known before it runs; write it out")
+	}
+	return nil
+}
+
+// test allows one test of a file or a text.
+func test(_ *classifier, c call) *refusal {
+	words := c.words
+	if c.name == "[" {
+		if len(words) != 3 || !words[2].is("]") {
+			return refuse("[ is known with one test and ] only")
+		}
+		words = words[:2]
+	}
+	tests := strings.Fields("-d -e -f -r -s -w -x -n -z -L -h")
+	if len(words) == 2 && slices.ContainsFunc(tests, words[0].is) && words[1].one() && !strings.ContainsAny(words[1].text, "[$`") {
+		return nil
+	}
+	return refuse("this form of %s is not known to only test; use one of -d -e -f -s -x -n -z", c.name)
 }
 
 // dateFormat refuses operands other than formats: they set the clock.
@@ -79,41 +115,6 @@ func attachedValues(c call, a arguments) *refusal {
 	return nil
 }
 
-// withoutNames refuses to ask the network for names of other machines.
-func withoutNames(c call, a arguments) *refusal {
-	if a.has("-n") {
-		return nil
-	}
-	return refuse("%s without -n needs the network for the names of machines", c.name).or("netstat -tlnp")
-}
-
-// anyName takes an unquoted pattern for names of files, although one may be an option: file -C writes a file of a fixed name.
-func anyName(g *grammar) func(*classifier, call) *refusal {
-	return func(_ *classifier, c call) *refusal {
-		c.words = slices.DeleteFunc(slices.Clone(c.words), func(w word) bool { return w.file && w.several && !w.splits && w.text == "" })
-		_, r := g.split(c, false)
-		return r
-	}
-}
-
-// known allows only known operands: some versions run text in a file's name.
-func known(c call, a arguments) *refusal {
-	return each(a.operands, func(w word) *refusal {
-		if w.whole {
-			return nil
-		}
-		return refuse("%s may run a command in a file name, and this name is not known", c.name)
-	})
-}
-
-// unzip refuses --: unzip still reads options after it, and a second dash takes an option back.
-func unzip(c call, a arguments) *refusal {
-	if slices.ContainsFunc(c.words, func(w word) bool { return w.is("--") }) {
-		return refuse("unzip reads options after -- too; begin the name with ./").or("unzip -l ./FILE")
-	}
-	return nil
-}
-
 // jq requires a known filter; none of its options does harm.
 func jq(g *grammar) func(*classifier, call) *refusal {
 	return func(_ *classifier, c call) *refusal {
@@ -128,102 +129,103 @@ func jq(g *grammar) func(*classifier, call) *refusal {
 		}
 		a, r := g.split(c, true)
 		if r == nil && len(a.operands) > 0 && !a.operands[0].whole && !a.has("-f", "--from-file") {
-			return refuse("the filter of jq is not known before it runs; give values with --arg").or(`jq --arg x "$y" '.[$x]' FILE`)
+			return refuse("the filter of jq is not known before it runs; write it out")
 		}
 		return r
 	}
 }
 
-// pager refuses +, which begins a command of the pager.
-func pager(c call, a arguments) *refusal {
-	for _, w := range a.operands {
-		if strings.HasPrefix(w.text, "+") || !w.whole && w.text == "" && !w.tame {
-			return refuse("%s runs the command after +", c.name).or("cat FILE").without(w.syntax())
-		}
-	}
-	return refuseDevices(c, a)
-}
-
-func bat(c call, a arguments) *refusal {
-	if len(a.operands) > 0 && a.operands[0].is("cache") {
-		return refuse("%s cache writes", c.name)
-	}
-	return nil
-}
-
-// yq refuses unknown expressions, and operators that run or write.
-func yq(_ call, a arguments) *refusal {
-	texts := slices.Clone(a.operands)
-	for _, f := range a.flags {
-		if f.given {
-			texts = append(texts, f.value)
-		}
-	}
-	if slices.ContainsFunc(texts, func(w word) bool { return strings.Contains(w.text, "system") || strings.Contains(w.text, "exec") }) {
-		return refuse("this expression of yq may run a command")
-	}
-	expression := a.operands
-	if len(expression) > 0 && slices.ContainsFunc([]string{"eval", "e", "eval-all", "ea"}, expression[0].is) {
-		expression = expression[1:]
-	}
-	if len(expression) > 0 && !expression[0].whole || slices.ContainsFunc(a.flags, func(f flag) bool {
-		return f.name == "--expression" && !f.value.whole
-	}) {
-		return refuse("the expression of yq is not known before it runs")
-	}
-	return nil
-}
-
-// manual allows only names of pages: man has options that name programs to show a page with.
-func manual(_ *classifier, c call) *refusal {
+func changeDirectory(_ *classifier, c call) *refusal {
 	for _, w := range c.words {
-		if !w.whole || !plainText().MatchString(w.text) || strings.Contains(w.text, "/") {
-			return refuse("%s is allowed with the name of a page", c.name)
+		if device(w.text) {
+			return refuse("%s into a device is not reading", c.name)
 		}
 	}
 	return nil
 }
 
-// tar is allowed if it lists. Its first word may be options without a dash, and a program fetches an archive with a
-// colon in its name.
-func tar(lists *grammar) rule {
-	listing := parsed(lists, tarLists)
-	return rule{func(j *classifier, c call) *refusal {
-		if len(c.words) > 0 && !strings.HasPrefix(c.words[0].text, "-") {
-			if !c.words[0].whole {
-				return refuse("what tar does is not known before it runs")
-			}
-			c.words = append([]word{bundle(c.words[0])}, c.words[1:]...)
-		}
-		return listing.check(j, c)
-	}}
+// printf allows formats that only print texts: %n assigns, and zsh computes numbers.
+func printf(_ *classifier, c call) *refusal {
+	if len(c.words) > 0 && c.words[0].whole && printing().MatchString(c.words[0].text) {
+		return nil
+	}
+	return refuse("printf is allowed with a written format, of which all fields are %%s").or(`printf '%s\n' text`)
 }
 
-func tarLists(_ *classifier, _ call, a arguments) *refusal {
-	if !a.has("-t", "--list", "--version", "--help") {
-		return refuse("tar without -t writes")
+var printing = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^([^%*-]|%-?[0-9]{0,3}s)([^%*]|%-?[0-9]{0,3}s)*$`)
+})
+
+// commandNames allows command -v NAME.
+func commandNames(_ *classifier, c call) *refusal {
+	if len(c.words) > 0 && (c.words[0].is("-v") || c.words[0].is("-V")) {
+		return nil
 	}
+	return refuse("command is allowed with -v; name the program itself").or("command -v go")
+}
+
+// tee allows tee without files, or with /dev/null.
+func tee(_ *classifier, _ call, a arguments) *refusal {
+	return each(a.operands, func(w word) *refusal {
+		if w.is("/dev/null") {
+			return nil
+		}
+		return refuse("tee writes files").without(w.syntax())
+	})
+}
+
+// sed allows one script of the plainest kind: it prints, deletes or substitutes, at line numbers or simple patterns.
+func sed(_ *classifier, _ call, a arguments) *refusal {
+	var scripts []word
 	for _, f := range a.flags {
-		archive, isLocal := f.value.text, strings.HasPrefix(f.value.text, "/") || strings.HasPrefix(f.value.text, "./")
-		switch {
-		case f.name != "-f" && f.name != "--file":
-		case device(archive):
-			return refuse("tar of the device %s may act on it", archive)
-		case !isLocal && (!f.value.whole || strings.Contains(archive, ":")):
-			return refuse("the archive may be one of another machine, which a program would fetch; begin it with ./").or("tar -tf ./FILE")
+		if f.name == "-e" || f.name == "--expression" {
+			scripts = append(scripts, f.value)
 		}
 	}
-	return nil
+	if scripts == nil {
+		scripts = a.operands[:min(1, len(a.operands))]
+	}
+	if len(scripts) == 1 && scripts[0].whole && sedScript().MatchString(scripts[0].text) {
+		return nil
+	}
+	return refuse("the script of sed is not known to only print; use p, d, q and s with line numbers and simple patterns").
+		or("sed -n '1,20p' FILE")
 }
 
-// bundle adds the dash to tar's first word. Values of options in the middle of a bundle come in an order that differs,
-// so f must be last.
-func bundle(w word) word {
-	if w.is("") {
-		return w
+// sedScript matches scripts of s, p, d, q and =. Versions disagree on brackets in patterns, so none may hold one.
+var sedScript = sync.OnceValue(func() *regexp.Regexp {
+	address := `(?:[0-9]+|\$|/(?:[^/\\[\n]|\\[^\n])*/)`
+	var changes []string
+	for _, delimiter := range []string{"/", `\|`, "#", ","} {
+		changes = append(changes, strings.ReplaceAll(`sD(?:[^D\\[\n]|\\[^\n])*D(?:[^D\\\n]|\\[^\n])*D[gpI0-9]*`, "D", delimiter))
 	}
-	if i := strings.IndexAny(w.text, "fC"); i >= 0 && i < len(w.text)-1 {
-		return word{node: w.node, text: "-?", whole: true}
+	command := `(?:` + address + `(?:, ?\+?` + address + `)?)? ?!?(?:[pdq=]|` + strings.Join(changes, "|") + `)`
+	return regexp.MustCompile(`^ *` + command + `(?: *; *` + command + `)*;? *$`)
+})
+
+// awk allows programs that select lines and print fields, and nothing else.
+func awk(_ *classifier, c call, a arguments) *refusal {
+	if len(a.rest) == 0 || !a.rest[0].whole || !awkProgram().MatchString(a.rest[0].text) {
+		return refuse("the program of awk is not known to only print; select lines by NR, a field or a pattern, and print fields").
+			or(`awk 'NR >= 10 && NR <= 20 {print $1}' FILE`)
 	}
-	return word{node: w.node, text: "-" + w.text, whole: true}
+	for _, w := range a.rest[1:] { // gawk opens a connection for /inet/…
+		if isPattern := w.several && !w.splits && w.text == ""; strings.HasPrefix(w.text, "/inet") || !isPattern && !w.whole &&
+			strings.HasPrefix("/inet", w.text) {
+			return refuse("awk opens a connection for names that begin with /inet, and %s may become one; begin it with ./", source(w)).
+				before(w, "./")
+		}
+	}
+	return refuseDevices(c, arguments{operands: a.rest[1:]})
 }
+
+var awkProgram = sync.OnceValue(func() *regexp.Regexp {
+	const (
+		item    = `(?:\$(?:[0-9]+|NF)|NR|FNR|NF|FILENAME|"[^"\\\n]*")`
+		pattern = `/[^/\\[\n=][^/\\[\n]*/`
+		test    = `(?:!? ?` + pattern + `|` + item + ` *(?:==|!=|<=|>=|<|>|~) *(?:[0-9]+|"[^"\\\n]*"|` + pattern + `))`
+		tests   = test + `(?: *(?:&&|\|\||,) *` + test + `)*`
+		action  = `\{ *print(?: *` + item + `(?:[ ,]*` + item + `)*)? *(?:; *exit)? *\}`
+	)
+	return regexp.MustCompile(`^ *(?:` + tests + `|(?:` + tests + `)? *` + action + `) *$`)
+})

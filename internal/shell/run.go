@@ -7,12 +7,14 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/planloop/planloop/internal/process"
+	"github.com/planloop/planloop/internal/sandbox"
 	"github.com/planloop/planloop/internal/worktree"
 )
 
@@ -62,7 +64,15 @@ func Command(ctx context.Context, dir, command string, o RunOptions) (Result, er
 		return Result{}, fmt.Errorf("make a folder for temporary files: %w", err)
 	}
 	limits := process.Options{Timeout: cmp.Or(o.Timeout, time.Minute), Output: cmp.Or(o.MaxOutput, 64<<10), Started: o.Started}
-	cmd, confined := confinedCommand(o.Launcher.Program, filepath.Join(own, tempFolder), bash, "--noprofile", "--norc", "-c", command)
+	arguments := []string{"--noprofile", "--norc", "-c", command}
+	cmd := exec.Command(bash, arguments...)
+	confined := sandbox.Has(sandbox.Landlock) // starts faster than namespaces, and a reading command needs no more
+	if confined {
+		places := sandbox.Options{Dir: dir, Private: filepath.Join(own, tempFolder), Walls: []sandbox.Wall{sandbox.Landlock}}
+		if cmd, err = sandbox.Command(o.Launcher.Program, places, bash, arguments...); err != nil {
+			return Result{}, err
+		}
+	}
 	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = dir, environment, o.Stdout, o.Stderr
 	result, err := o.Launcher.Run(ctx, cmd, limits)
 	return Result{result, confined}, err
@@ -103,21 +113,14 @@ func ownConfiguration(own string) string {
 	return folder
 }
 
-// Values of argv[0] that tell the launcher its job: confine a command, or act as the git that the command calls.
-const (
-	confineName = "planloop-confine"
-	gitName     = "git"
-)
+// gitName is the value of argv[0] that makes the launcher the git that a confined command calls.
+const gitName = "git"
 
-// Confine runs the process as the confined command, or as its git, if a command of this package started it as such; it
-// does not return then. A program that serves as launcher calls it first in main.
+// Confine runs the process as a part of the sandbox, or as the git within, if a command of this package started it as such; it does not
+// return then. A program that serves as launcher calls it first in main.
 func Confine() {
-	switch name := os.Args[0]; {
-	case name == confineName && len(os.Args) > 3:
-		err := become(os.Args[1], os.Args[2], os.Args[3:])
-		fmt.Fprintf(os.Stderr, "planloop: the command cannot be confined: %v\n", err)
-		os.Exit(126)
-	case strings.TrimSuffix(filepath.Base(name), ".exe") == gitName:
+	sandbox.Main()
+	if strings.TrimSuffix(filepath.Base(os.Args[0]), ".exe") == gitName {
 		code, err := runGit(os.Args[1:])
 		if err != nil {
 			fmt.Fprintf(os.Stderr, "planloop: git: %v\n", err)

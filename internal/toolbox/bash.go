@@ -22,6 +22,7 @@ import (
 
 	"github.com/planloop/planloop/internal/process"
 	"github.com/planloop/planloop/internal/safetext"
+	"github.com/planloop/planloop/internal/sandbox"
 	"github.com/planloop/planloop/internal/shell"
 	"github.com/planloop/planloop/plan"
 )
@@ -231,8 +232,12 @@ func (b *Box) run(ctx context.Context, c Command) (RunResult, error) {
 	if len(c.Env) > 0 { // a command is classified by its text only
 		return RunResult{}, hold.Refuse("/env", "a command gets no variables", "leave env out")
 	}
-	if err := hold.Command(c.Text, b.options.ReadOnlyCommands...); err != nil {
-		return RunResult{}, err
+	verdict := shell.Classify(c.Text, b.options.ReadOnlyCommands...)
+	if verdict.Changes {
+		return RunResult{}, hold.command(verdict)
+	}
+	if !verdict.Allowed {
+		return b.confine(free, c, hold, verdict)
 	}
 	result, err := shell.Command(ctx, c.Dir, c.Text, shell.RunOptions{Timeout: c.Timeout, Launcher: b.options.Launcher,
 		Stdout: c.Stdout, Stderr: c.Stderr, Started: c.Started})
@@ -242,21 +247,40 @@ func (b *Box) run(ctx context.Context, c Command) (RunResult, error) {
 	return result.Result, err
 }
 
-// Command refuses a shell command that may do more than read. own are the patterns of the user's read_only_commands.
-func (h Hold) Command(text string, own ...string) error {
-	return h.command(shell.Classify(text, own...))
+// confine runs a command that may do more than read so that its effects are dropped. Where the system cannot, it is refused.
+func (b *Box) confine(ctx context.Context, c Command, hold Hold, verdict shell.Verdict) (RunResult, error) {
+	if b.options.Launcher == nil {
+		return RunResult{}, hold.command(verdict)
+	}
+	cmd := process.ShellCommand(c.Text)
+	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = c.Dir, Shell{}.environment(), c.Stdout, c.Stderr
+	result, err := sandbox.Run(ctx, b.options.Launcher, sandbox.Options{Dir: c.Dir, Dropped: []string{c.Dir}}, cmd,
+		process.Options{Timeout: c.Timeout, Output: keptOutput, Started: c.Started})
+	if errors.Is(err, sandbox.ErrNoWall) {
+		return RunResult{}, hold.command(verdict)
+	}
+	return result, err
 }
 
-// HostCommand refuses a command that may do more than read or submit a plan, for an agent's own shell: bash, or else
-// any shell. On a terminal the agent may type into the program later.
-func (h Hold) HostCommand(text string, bash, onTerminal bool, own ...string) error {
+// HostCommand refuses a shell command that may do more than read or submit a plan, for an agent's own shell: bash, or else any shell.
+// confine is a planloop that runs commands in the sandbox, "" for none. own are the patterns of the user's read_only_commands.
+func (h Hold) HostCommand(text string, bash bool, confine string, own ...string) error {
 	if !bash {
 		return h.command(shell.ClassifyForAnyShell(text))
 	}
-	if onTerminal {
-		return h.command(shell.ClassifyForTerminal(text, own...))
+	return h.command(HostVerdict(text, confine, own...))
+}
+
+// HostVerdict classifies a command for an agent's own bash, see Hold.HostCommand.
+func HostVerdict(text, confine string, own ...string) shell.Verdict {
+	if confine == "" {
+		return shell.ClassifyForHost(text, own...)
 	}
-	return h.command(shell.ClassifyForHost(text, own...))
+	verdict := shell.ClassifyForHost(text, append(own, shell.ConfinedPattern(confine))...)
+	if !verdict.Allowed && !verdict.Changes {
+		verdict.Instead = cmp.Or(verdict.Instead, shell.Confined(confine, text))
+	}
+	return verdict
 }
 
 func (h Hold) command(verdict shell.Verdict) error {

@@ -136,6 +136,10 @@ try {
   await app.getByRole('region', { name: 'Log' }).getByText(/returned for changes/).waitFor();
   assert.equal(await app.getByText(/plan approved|approved the plan/).count(), 0, 'its log ends with it');
   await app.getByRole('button', { name: 'Back to the current plan' }).click();
+  await app.getByRole('button', { name: 'Log', exact: true }).click();
+  await app.locator('summary').filter({ hasText: 'Timeline' }).click();
+  await app.locator('.timeline').getByText(/Add the Redis client|No step was started yet/).first().waitFor();
+  await app.getByRole('button', { name: 'Plan', exact: true }).click();
   await app.getByRole('progressbar', { name: '1 of 4 steps are done' }).waitFor();
   await page.evaluate(() => window.host.teardown());
   console.log('earlier plans are read in the app');

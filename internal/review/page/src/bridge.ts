@@ -2,7 +2,7 @@
 // implements the needed part of the protocol, and accepts each message in one shape only.
 
 import { Fault, type Input, type Source } from './source'
-import type { Change, Done, Former, Log, View } from './types'
+import type { Change, Done, Former, Log, TimelineStep, View } from './types'
 
 const protocol = '2026-01-26'
 const answering = 60_000 // ms to wait for an answer
@@ -123,6 +123,10 @@ export function connect(own: Window, parent: Window): Host {
     log: async (_, before, plan) => {
       const log = handedWith(await look({ log: before ?? 0, ...(plan && { plan }) }))['log']
       return Array.isArray(fields(log)['lines']) ? log as Log : { lines: [] }
+    },
+    timeline: async () => {
+      const steps = handedWith(await look({ timeline: true }))['timeline']
+      return Array.isArray(steps) ? steps as TimelineStep[] : []
     },
     tail: async (_, step) => view?.run?.steps.find(s => s.step === step)?.tail ?? '',
     act: async (_, _log, act: string, input: Input): Promise<Done> => {

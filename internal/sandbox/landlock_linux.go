@@ -1,10 +1,12 @@
-package shell
+//go:build amd64 || arm64
+
+package sandbox
 
 import (
 	"debug/elf"
+	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"runtime"
 	"strings"
 	"unsafe"
@@ -12,44 +14,35 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// confinedCommand returns a command that the launcher confines, and whether the kernel can keep it from writing.
-func confinedCommand(launcher, temp, program string, args ...string) (*exec.Cmd, bool) {
-	cmd := exec.Command(launcher)
-	cmd.Args = append([]string{confineName, temp, program}, args...)
-	return cmd, landlockVersion() > 0
-}
-
-// become drops from this process every privilege that a reading command does not need, as far as the kernel supports
-// it, and then executes the command. The command may write files only below temp.
-func become(temp, program string, args []string) error {
-	runtime.LockOSThread() // the restrictions apply to the thread, and so does the exec after them
+// buildLandlock allows this thread to write below the private folder only, and to do nothing that Landlock does not cover. It returns the
+// listener for the system calls that serveCalls answers.
+func (j job) buildLandlock() (listener int, err error) {
+	version := landlockVersion()
+	if version == 0 {
+		return 0, errors.New("the kernel has none")
+	}
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
-		return fmt.Errorf("give up new privileges: %w", err)
+		return 0, fmt.Errorf("give up new privileges: %w", err)
 	}
-	if version := landlockVersion(); version > 0 {
-		taken := changing(version)
-		written := taken.Handled_access_fs & (unix.LANDLOCK_ACCESS_FS_WRITE_FILE | unix.LANDLOCK_ACCESS_FS_TRUNCATE)
-		if err := landlock(taken, map[string]uint64{temp: taken.Handled_access_fs, os.DevNull: written}); err != nil {
-			return err
-		}
+	taken := changing(version)
+	written := taken.Handled_access_fs & (unix.LANDLOCK_ACCESS_FS_WRITE_FILE | unix.LANDLOCK_ACCESS_FS_TRUNCATE)
+	if err := landlock(taken, map[string]uint64{j.Private: taken.Handled_access_fs, os.DevNull: written}); err != nil {
+		return 0, err
 	}
-	if err := dropCapabilities(); err != nil {
-		return err
+	if err := dropCapabilities(1 << unix.CAP_DAC_READ_SEARCH); err != nil {
+		return 0, err
 	}
-	if err := refuseCalls(); err != nil {
-		return err
-	}
-	return fmt.Errorf("start %s: %w", program, unix.Exec(program, append([]string{"bash"}, args...), os.Environ()))
+	return refuseCalls(strictProgram(version), true)
 }
 
-// dropCapabilities drops all of root's capabilities except reading every file.
-func dropCapabilities() error {
+// dropCapabilities drops all capabilities of this thread but the kept ones.
+func dropCapabilities(kept uint32) error {
 	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
 	var rights [2]unix.CapUserData
 	if err := unix.Capget(&header, &rights[0]); err != nil {
 		return fmt.Errorf("read the capabilities: %w", err)
 	}
-	kept := rights[0].Permitted & (1 << unix.CAP_DAC_READ_SEARCH)
+	kept &= rights[0].Permitted
 	rights = [2]unix.CapUserData{{Effective: kept, Permitted: kept}}
 	if err := unix.Capset(&header, &rights[0]); err != nil {
 		return fmt.Errorf("drop the capabilities: %w", err)
@@ -57,8 +50,8 @@ func dropCapabilities() error {
 	return nil
 }
 
-// runOnly keeps processes that this thread starts from running programs other than these, whatever path names them.
-func runOnly(programs ...string) error {
+// RunOnly keeps processes that this thread starts from running programs other than these, whatever path names them.
+func RunOnly(programs ...string) error {
 	if landlockVersion() == 0 {
 		return nil
 	}

@@ -1,0 +1,87 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/planloop/planloop/internal/process"
+	"github.com/planloop/planloop/internal/sandbox"
+	"github.com/planloop/planloop/plan"
+)
+
+func newConfineCommand(a *app) *cobra.Command {
+	var wall string
+	cmd := newCommand("confine", "[--wall WALL] -- COMMAND...", nil, func(cmd *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return missing(cmd, "a command after --")
+		}
+		return a.confine(cmd, sandbox.Wall(wall), args)
+	})
+	cmd.Flags().StringVar(&wall, "wall", "", "use only this `WALL`: namespaces or landlock (default: the first that works)")
+	return cmd
+}
+
+// confine runs a command so that its effects are dropped, and exits with its code.
+func (a *app) confine(cmd *cobra.Command, wall sandbox.Wall, command []string) error {
+	dir, err := os.Getwd()
+	if err != nil {
+		return err
+	}
+	if dir, err = filepath.EvalSymlinks(dir); err != nil {
+		return err
+	}
+	place, err := a.findWorkspace()
+	if err != nil {
+		return err
+	}
+	o := sandbox.Options{Dir: dir, Dropped: []string{dir}}
+	if !place.Default {
+		o.Dropped = []string{place.Path}
+	}
+	if home := place.StateHome(); isFolder(home) {
+		o.Probe = home
+	}
+	if wall != "" {
+		if !slices.Contains(sandbox.Walls(), wall) {
+			return usageError{fmt.Errorf("%q is not a wall; use one of namespaces, landlock", wall)}
+		}
+		o.Walls = []sandbox.Wall{wall}
+	}
+	confined := exec.Command(command[0], command[1:]...)
+	confined.Stdout, confined.Stderr = a.out, a.err
+	result, err := sandbox.Run(cmd.Context(), a.launch(), o, confined, process.Options{Timeout: longestConfined, Output: 1})
+	switch {
+	case errors.Is(err, sandbox.ErrNoWall):
+		return plan.Refuse(plan.Conflict, "", err.Error(), "only read the files, or ask the user to run the command")
+	case err != nil:
+		return err
+	case result.TimedOut:
+		return fmt.Errorf("the command was stopped after %s", longestConfined)
+	case result.ExitCode != 0:
+		return exitStatus(result.ExitCode)
+	}
+	return nil
+}
+
+// confining returns the path by which agents call this program to confine a command; "" where no wall can be built.
+func confining() string {
+	if !slices.ContainsFunc(sandbox.Walls(), sandbox.Has) {
+		return ""
+	}
+	return ownPath()
+}
+
+// longestConfined is how long a confined command may run.
+const longestConfined = 24 * time.Hour
+
+func isFolder(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
+}
