@@ -108,6 +108,7 @@ async function holds(bench) {
       writeFileSync(join(bench.workspace, parent, 'skills', name, 'SKILL.md'), `---\nname: ${name}\ndescription: Look at a word\n---\n${text}\n`);
     }
   }
+  writeFileSync(join(bench.workspace, 'suite.sh'), 'echo alpha > word.txt; echo $((40 + 2)) passed\n');
   let attested;
   const { told, below } = await bench.talk(
     [
@@ -116,6 +117,8 @@ async function holds(bench) {
       says.shell(`echo alpha > ${file}`),
       says.read(join(bench.workspace, 'kept.txt')),
       says.shell('cat kept.txt'),
+      says.shell('sh suite.sh'), // runs by the command that the refusal names, and its changes are dropped
+      (talk) => says.shell(talk.told.at(-1).match(/instead: (.*? confine -- .*?)\. Planning mode is read-only/)?.[1] ?? 'echo no form'),
       ...skills,
       says.spawn(order),
       async (talk) => {
@@ -133,7 +136,8 @@ async function holds(bench) {
     ],
     [says.write(secretly, 'alpha\n'), says.shell(`echo alpha > ${secretly}`), { text: 'I have looked around.' }],
   );
-  const checks = [/Entered planning mode/, refusal, refusal, /kept/, /kept/, ...(says.skill ? [refusal, /Launching skill|kept\.txt/] : [])];
+  const tested = bench.workspace.includes(' ') ? /no form/ : /42 passed/; // a path with a space could be read as two words
+  const checks = [/Entered planning mode/, refusal, refusal, /kept/, /kept/, refusal, tested, ...(says.skill ? [refusal, /Launching skill|kept\.txt/] : [])];
   checks.forEach((wanted, i) => assert.match(told[i], wanted, bench.story()));
   assert.equal(bench.wrote('below.txt'), false, `a subagent wrote${bench.story()}`);
   for (const result of below) assert.match(result, refusal, `to a subagent${bench.story()}`);

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"time"
 
@@ -70,12 +71,14 @@ func (a *app) confine(cmd *cobra.Command, wall sandbox.Wall, command []string) e
 	return nil
 }
 
-// confining returns the path by which agents call this program to confine a command; "" where no wall can be built.
+// confining returns the path by which agents call this program to confine a command; "" where no wall can be built, or if a shell could
+// read the path in another way.
 func confining() string {
-	if !slices.ContainsFunc(sandbox.Walls(), sandbox.Has) {
+	path := ownPath()
+	if !slices.ContainsFunc(sandbox.Walls(), sandbox.Has) || !regexp.MustCompile(`^[\w/.+-]+$`).MatchString(path) {
 		return ""
 	}
-	return ownPath()
+	return path
 }
 
 // longestConfined is how long a confined command may run.
