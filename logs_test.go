@@ -48,6 +48,9 @@ func TestReleasedLogs(t *testing.T) {
 	}
 }
 
+// TestLogHasEveryEvent keeps the story for the next release's log complete.
+func TestLogHasEveryEvent(t *testing.T) { writeLog(t, filepath.Join(t.TempDir(), "log")) }
+
 // decoded is a state, independent of the order of its members.
 func decoded(t *testing.T, data []byte) any {
 	t.Helper()
@@ -171,6 +174,7 @@ func writeLog(t *testing.T, dir string) {
 	recordMode(t, do, &now)
 	recordRun(t, s, do)
 	recordAgents(t, s, do)
+	recordChanges(t, s, do)
 	recordReview(t, s, do)
 	keep(t, dir, place, s)
 }
@@ -219,7 +223,7 @@ func recordMode(t *testing.T, do func(plan.Actor, plan.Action) plan.State, now *
 	do(bob, decided(plan.Rejected, submit("Look again")))
 	do(bob, plan.EnterMode{Task: "Redis"})
 	do(bob, plan.CancelMode{})
-	do(bob, plan.EnterMode{Task: "Redis"})
+	do(ann, plan.EnterMode{Reason: "once more"}) // ends by itself, because an agent entered
 	*now = now.Add(2 * time.Hour)
 	do(ann, plan.RaiseSignal{ID: "late", Level: plan.Info, Message: "after the time-out"})
 	do(bob, decided(plan.Approved, submit("Connect")))
@@ -227,6 +231,7 @@ func recordMode(t *testing.T, do func(plan.Actor, plan.Action) plan.State, now *
 	state := do(ann, plan.AddSteps{Steps: []plan.NewStep{{Spec: plan.Spec{Title: "Drop the table", Risk: plan.HighRisk}}}})
 	do(bob, plan.DecideDraft{Outcome: plan.Approved, Digest: plan.Digest(state.Draft), Comment: "carefully"})
 	do(ann, plan.EndMode{})
+	do(bob, plan.Clear{}) // an agent may not, because the plan is approved
 }
 
 // recordRun records runs of plans: the engines' reports, the questions, and failures.
@@ -318,6 +323,58 @@ func recordAgents(t *testing.T, s *session.Session, do func(plan.Actor, plan.Act
 	do(bob, plan.Clear{})
 }
 
+// recordChanges records the changes around a plan: context, a value replaced later, a stopped step, the end of a run, a proposal withdrawn,
+// an undone edit let go, and a host's own plan.
+func recordChanges(t *testing.T, s *session.Session, do func(plan.Actor, plan.Action) plan.State) {
+	ann, bob := plan.Actor{Kind: plan.Agent, Name: "claude-code#1a2b3c"}, plan.NewActor(plan.ChannelTerminal, "bob")
+	engine := plan.NewActor(plan.ChannelEngine, "engine#4")
+	hook := plan.NewActor(plan.ChannelAgentShell, "claude")
+	step := func(title, args string, change func(*plan.Spec)) plan.NewStep {
+		spec := plan.Spec{Title: title, Tool: "bash_execute", Args: json.RawMessage(args)}
+		change(&spec)
+		return plan.NewStep{Spec: spec}
+	}
+	none := func(*plan.Spec) {}
+	do(ann, plan.SetUp{Outline: plan.Outline{Objective: "Changes"}, Steps: []plan.NewStep{
+		step("source", `{"command":"true"}`, none), step("user", `{"command":"cat","env":{"V":"$S001"}}`, none),
+		step("slow", `{"command":"sleep 9"}`, none), step("clean up", `{"command":"true"}`, func(s *plan.Spec) { s.Always = true })}})
+	do(ann, plan.AddContext{Constraints: []string{"no downtime"}, Findings: "the cache is cold"})
+	do(ann, plan.MarkStep{Step: 1, Status: plan.Done})
+	do(ann, plan.MarkStep{Step: 2, Status: plan.Done})
+	do(bob, plan.MarkStep{Step: 1, Status: plan.Pending})
+	do(ann, plan.MarkStep{Step: 1, Status: plan.Done})
+	do(bob, plan.BeginRun{})
+	if _, err := s.Do(t.Context(), engine, plan.Schedule{MaxStarts: 9}, func(state plan.State, f *plan.Facts) error {
+		f.Resolutions = map[plan.StepID]plan.Resolution{}
+		for step := range state.Plan.Steps.All() {
+			f.Resolutions[step.ID] = plan.Resolution{Digest: plan.StartDigest(step, step.Args, ""), Args: step.Args}
+		}
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	do(bob, plan.AnswerStep{Step: 3, Choice: plan.Stop})
+	do(bob, plan.EndRun{})
+	do(bob, plan.Clear{})
+
+	submit := plan.SubmitPlan{Outline: plan.Outline{Objective: "Withdrawn", Summary: "Move it."},
+		Steps: []plan.NewStep{{Spec: plan.Spec{Title: "Move", Risk: plan.LowRisk}}}}
+	state := do(ann, submit)
+	do(bob, plan.AcceptUndone{Digest: plan.Digest(state.Draft), Keys: []string{"title:S001"}, Text: "the title of S001"})
+	do(bob, plan.DecideDraft{Outcome: plan.Approved, Digest: plan.Digest(state.Draft)})
+	do(ann, plan.AddSteps{Steps: []plan.NewStep{{Spec: plan.Spec{Title: "Drop the table", Risk: plan.HighRisk}}}})
+	do(ann, plan.WithdrawProposal{})
+	do(bob, plan.Clear{})
+
+	submit.Objective, submit.HostPlan = "Shown there", &plan.HostPlan{Host: "claude", Title: "Claude Code", Session: "s2", Text: "1. Move"}
+	do(hook, submit)
+	do(hook, plan.LeaveHostReview{Host: "claude", Session: "s2"})
+	do(ann, plan.SetUp{Outline: plan.Outline{Objective: "Followed"}, Steps: []plan.NewStep{{Spec: plan.Spec{Title: "Look"}}}})
+	do(hook, plan.AdoptHostPlan{Outline: plan.Outline{Objective: "A list"}, Host: "claude", Session: "s3",
+		Task: &plan.TaskChange{Name: "1", Title: new("Look"), Status: plan.InProgress}})
+	do(bob, plan.Clear{})
+}
+
 // recordReview records comments and changes by people on a waiting plan, and the replies; the last draft still waits.
 func recordReview(t *testing.T, s *session.Session, do func(plan.Actor, plan.Action) plan.State) {
 	ann, bob := plan.Actor{Kind: plan.Agent, Name: "claude-code#1a2b3c"}, plan.NewActor(plan.ChannelTerminal, "bob")
@@ -373,8 +430,8 @@ func recordReview(t *testing.T, s *session.Session, do func(plan.Actor, plan.Act
 	as(bob, plan.DecideDraft{Outcome: plan.Rejected, Digest: plan.Digest(state.Draft), Comment: "never", Comments: []plan.AddComment{
 		{Text: "what holds it back?"}}})
 	as(ann, drop)
-	edit(plan.EditDraft{Change: plan.UpdateStep{Step: 6, Patch: plan.Patch{Title: new("Empty the table")}}})
-	as(bob, plan.AddComment{Text: "is there a copy?", Step: 6, IsQuestion: true})
+	edit(plan.EditDraft{Change: plan.UpdateStep{Step: 7, Patch: plan.Patch{Title: new("Empty the table")}}})
+	as(bob, plan.AddComment{Text: "is there a copy?", Step: 7, IsQuestion: true})
 }
 
 // keep writes the content of the log, and the state that it folds to.
