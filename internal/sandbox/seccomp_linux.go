@@ -37,13 +37,15 @@ func uncoveredCalls() []uint32 {
 	return []uint32{
 		// Attributes and nodes of files, without opening the file.
 		unix.SYS_FILE_SETATTR, unix.SYS_TRUNCATE, unix.SYS_MKNODAT,
-		// Sockets, and objects that would outlive the command.
+		// Sockets, and objects that would outlive the command or that others made: their numbers suffice to use them.
 		unix.SYS_SOCKET, unix.SYS_CONNECT, unix.SYS_BIND, unix.SYS_LISTEN, unix.SYS_ACCEPT, unix.SYS_ACCEPT4,
 		unix.SYS_SHMGET, unix.SYS_SHMCTL, unix.SYS_SEMGET, unix.SYS_SEMCTL, unix.SYS_MSGGET, unix.SYS_MSGCTL, unix.SYS_MQ_OPEN,
-		unix.SYS_MQ_UNLINK,
+		unix.SYS_SHMAT, unix.SYS_SEMOP, unix.SYS_SEMTIMEDOP, unix.SYS_MSGSND, unix.SYS_MSGRCV,
+		unix.SYS_MQ_UNLINK, unix.SYS_MQ_TIMEDSEND, unix.SYS_MQ_TIMEDRECEIVE, unix.SYS_MQ_NOTIFY,
 		// Other processes.
 		unix.SYS_PTRACE, unix.SYS_PROCESS_VM_READV, unix.SYS_PROCESS_VM_WRITEV, unix.SYS_PROCESS_MADVISE, unix.SYS_PROCESS_MRELEASE,
 		unix.SYS_PIDFD_GETFD, unix.SYS_KCMP, unix.SYS_MIGRATE_PAGES, unix.SYS_MOVE_PAGES,
+		unix.SYS_SETPRIORITY, unix.SYS_IOPRIO_SET, // of all the user's processes with the number 0
 		unix.SYS_EXECVEAT, unix.SYS_PERSONALITY,
 	}
 }
@@ -94,8 +96,7 @@ func strictConditions() []condition {
 		{call: unix.SYS_PRCTL, refused: true, values: []uint32{unix.PR_SET_MM, unix.PR_SET_CHILD_SUBREAPER, unix.PR_SET_PTRACER,
 			unix.PR_SET_SECUREBITS}},
 		{call: unix.SYS_PRLIMIT64, values: itself},
-		{call: unix.SYS_SETPRIORITY, argument: 1, values: itself},
-		{call: unix.SYS_IOPRIO_SET, argument: 1, values: itself},
+		{call: unix.SYS_FCNTL, argument: 1, refused: true, values: []uint32{unix.F_SETOWN, unix.F_SETOWN_EX}}, // gets signals
 		{call: unix.SYS_SCHED_SETAFFINITY, values: itself}, {call: unix.SYS_SCHED_SETSCHEDULER, values: itself},
 		{call: unix.SYS_SCHED_SETPARAM, values: itself}, {call: unix.SYS_SCHED_SETATTR, values: itself},
 		// Querying a terminal, a file or a pipe. Other requests push input into a terminal or change a file's flags.

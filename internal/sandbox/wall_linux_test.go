@@ -35,8 +35,10 @@ const harmless = "socket chmod chtimes unix signal environment adopting"
 var calls = map[string]uintptr{
 	"file_setattr": unix.SYS_FILE_SETATTR, "truncate": unix.SYS_TRUNCATE, "mknodat": unix.SYS_MKNODAT,
 	"socket": unix.SYS_SOCKET, "connect": unix.SYS_CONNECT, "bind": unix.SYS_BIND, "shmget": unix.SYS_SHMGET, "semget": unix.SYS_SEMGET,
-	"msgget": unix.SYS_MSGGET, "mq_open": unix.SYS_MQ_OPEN,
-	"ptrace": unix.SYS_PTRACE, "process_vm_readv": unix.SYS_PROCESS_VM_READV, "process_vm_writev": unix.SYS_PROCESS_VM_WRITEV,
+	"msgget": unix.SYS_MSGGET, "mq_open": unix.SYS_MQ_OPEN, "shmat": unix.SYS_SHMAT, "semop": unix.SYS_SEMOP, "msgsnd": unix.SYS_MSGSND,
+	"msgrcv": unix.SYS_MSGRCV, "mq_timedreceive": unix.SYS_MQ_TIMEDRECEIVE, "setpriority": unix.SYS_SETPRIORITY,
+	"ioprio_set": unix.SYS_IOPRIO_SET,
+	"ptrace":     unix.SYS_PTRACE, "process_vm_readv": unix.SYS_PROCESS_VM_READV, "process_vm_writev": unix.SYS_PROCESS_VM_WRITEV,
 	"pidfd_getfd": unix.SYS_PIDFD_GETFD, "execveat": unix.SYS_EXECVEAT, "personality": unix.SYS_PERSONALITY,
 }
 
@@ -96,7 +98,8 @@ func tries(name string) bool {
 
 // dropped are the attacks that work within namespaces, without any effect outside; a datagram only needs an address.
 var dropped = []string{"chmod", "chtimes", "fchmod", "truncate", "setxattr", "write", "remove", "rename", "link", "symlink",
-	"truncate by open", "rename into temp", "flags of a file", "memory", "adopting", "tracer", "input of a terminal", "udp"}
+	"truncate by open", "rename into temp", "flags of a file", "memory", "adopting", "tracer", "input of a terminal", "udp",
+	"priorities", "owner of signals"}
 
 func must(data []byte, err error) []byte {
 	if err != nil {
@@ -172,8 +175,13 @@ func attacks(kept string, pid int, file *os.File) map[string]func() error {
 		"unix": dialled("unix", filepath.Join(filepath.Dir(kept), "s")), "abstract": dialled("unix", "@planloop"),
 		"memory": func() error { _, err := unix.MemfdCreate("x", 0); return err },
 		"signal": func() error { return unix.Kill(pid, 0) }, "signal of a thread": func() error { return unix.Tgkill(pid, pid, 0) },
-		"limits":      func() error { return unix.Prlimit(pid, unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: 100, Max: 100}, nil) },
-		"priority":    func() error { return unix.Setpriority(unix.PRIO_PROCESS, pid, 19) },
+		"limits":     func() error { return unix.Prlimit(pid, unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: 100, Max: 100}, nil) },
+		"priority":   func() error { return unix.Setpriority(unix.PRIO_PROCESS, pid, 19) },
+		"priorities": func() error { return unix.Setpriority(unix.PRIO_USER, 0, 0) },
+		"owner of signals": func() error {
+			_, err := unix.FcntlInt(file.Fd(), unix.F_SETOWN, os.Getppid())
+			return err
+		},
 		"processors":  func() error { return unix.SchedSetaffinity(pid, &unix.CPUSet{1}) },
 		"environment": func() error { _, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid)); return err },
 		"memory of":   func() error { _, err := os.Open(fmt.Sprintf("/proc/%d/mem", pid)); return err },
