@@ -159,6 +159,7 @@ func TestNothingLasts(t *testing.T) {
 	testenv.Check(t, os.WriteFile(filepath.Join(dir, "kept"), []byte("x"), 0o640))
 	before := treeOf(t, dir)
 	out, code := runWithin(t, sandbox.Namespaces, dir, "sh", "-c", `echo y > new && rm kept && mkdir -p a/b && cat new &&
+		test $(($(stat -f -c '%b*%S/1024*4' /tmp))) -lt $(sed -n 's/^MemTotal: *//; s/ kB//p; q' /proc/meminfo) &&
 		(setsid sleep 1000 &) && exit 7`)
 	if code != 7 || !strings.HasPrefix(out, "y\n") {
 		t.Errorf("exit code %d:\n%s", code, out)

@@ -66,6 +66,7 @@ func signalCalls() []uint32 {
 type condition struct {
 	call, argument uint32
 	bits           uint32   // refuse if any of them is set; 0: check values
+	mask           uint32   // the part of the argument that the values are about; 0: all
 	refused        bool     // refuse these values, not all others
 	values         []uint32 // used if bits is 0
 }
@@ -92,7 +93,8 @@ func looseConditions() []condition {
 func strictConditions() []condition {
 	itself := []uint32{0}
 	const fionbio, fionclex, fioclex = 0x5421, 0x5450, 0x5451
-	return append(sockets(), []condition{
+	return slices.Concat(sockets(), ownConditions(), []condition{
+		truncating(unix.SYS_OPENAT, 2),
 		{call: unix.SYS_PRCTL, refused: true, values: []uint32{unix.PR_SET_MM, unix.PR_SET_CHILD_SUBREAPER, unix.PR_SET_PTRACER,
 			unix.PR_SET_SECUREBITS}},
 		{call: unix.SYS_PRLIMIT64, values: itself},
@@ -102,7 +104,13 @@ func strictConditions() []condition {
 		// Querying a terminal, a file or a pipe. Other requests push input into a terminal or change a file's flags.
 		{call: unix.SYS_IOCTL, argument: 1, values: []uint32{unix.TCGETS, unix.TCGETS2, unix.TIOCGWINSZ, unix.TIOCGPGRP, unix.TIOCGSID,
 			unix.TIOCINQ, fionbio, fioclex, fionclex, unix.FS_IOC_GETFLAGS, unix.BLKGETSIZE64}},
-	}...)
+	})
+}
+
+// truncating refuses to open a file that is truncated and not written: before its version 3, Landlock takes this for reading.
+func truncating(call, argument uint32) condition {
+	return condition{call: call, argument: argument, mask: unix.O_TRUNC | unix.O_ACCMODE, refused: true,
+		values: []uint32{unix.O_TRUNC | unix.O_RDONLY, unix.O_TRUNC | unix.O_ACCMODE}}
 }
 
 // Offsets in struct seccomp_data, the filter's view of a call.
@@ -130,7 +138,7 @@ func strictProgram(version int) []unix.SockFilter {
 	refused := map[uint32][]uint32{
 		uint32(unix.EPERM):      slices.Concat(outsideCalls(), uncoveredCalls(), ownRefused()),
 		uint32(unix.EOPNOTSUPP): attributeCalls(),
-		uint32(unix.ENOSYS):     {unix.SYS_CLONE3, unix.SYS_MEMFD_CREATE, unix.SYS_MEMFD_SECRET}, // programs can do without these
+		uint32(unix.ENOSYS):     {unix.SYS_CLONE3, unix.SYS_MEMFD_CREATE, unix.SYS_MEMFD_SECRET, unix.SYS_OPENAT2}, // programs can do without these
 	}
 	served := slices.Concat(fileCalls(), ownFileCalls())
 	if version < 6 {
@@ -157,6 +165,9 @@ func program(refused map[uint32][]uint32, served []uint32, conditions []conditio
 	}
 	for _, c := range conditions {
 		body := []unix.SockFilter{{Code: load, K: atArguments + 8*c.argument}}
+		if c.mask != 0 {
+			body = append(body, unix.SockFilter{Code: unix.BPF_ALU | unix.BPF_AND | unix.BPF_K, K: c.mask})
+		}
 		found, other := allow, refuse
 		if c.bits != 0 {
 			body, found, other = append(body, unix.SockFilter{Code: shares, Jf: 1, K: c.bits}), refuse, allow

@@ -99,7 +99,7 @@ func tries(name string) bool {
 // dropped are the attacks that work within namespaces, without any effect outside; a datagram only needs an address.
 var dropped = []string{"chmod", "chtimes", "fchmod", "truncate", "setxattr", "write", "remove", "rename", "link", "symlink",
 	"truncate by open", "rename into temp", "flags of a file", "memory", "adopting", "tracer", "input of a terminal", "udp",
-	"priorities", "owner of signals"}
+	"truncate by open in temp", "priorities", "owner of signals"}
 
 func must(data []byte, err error) []byte {
 	if err != nil {
@@ -160,6 +160,12 @@ func attacks(kept string, pid int, file *os.File) map[string]func() error {
 		"rename into temp": func() error { return os.Rename(kept, filepath.Join(os.TempDir(), "x")) },
 		"truncate by open": func() error {
 			fd, err := unix.Open(kept, unix.O_RDONLY|unix.O_TRUNC, 0)
+			_ = unix.Close(fd)
+			return err
+		},
+		"truncate by open in temp": func() error { // which older kernels allow anywhere
+			own := filepath.Join(os.TempDir(), "own")
+			fd, err := unix.Open(own, unix.O_RDONLY|unix.O_CREAT|unix.O_TRUNC, 0o600)
 			_ = unix.Close(fd)
 			return err
 		},
