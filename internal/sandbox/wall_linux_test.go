@@ -99,7 +99,7 @@ func tries(name string) bool {
 // dropped are the attacks that work within namespaces, without any effect outside; a datagram only needs an address.
 var dropped = []string{"chmod", "chtimes", "fchmod", "truncate", "setxattr", "write", "remove", "rename", "link", "symlink",
 	"truncate by open", "rename into temp", "flags of a file", "memory", "adopting", "tracer", "input of a terminal", "udp",
-	"truncate by open in temp", "priorities", "owner of signals"}
+	"terminal", "truncate by open in temp", "priorities", "owner of signals"}
 
 func must(data []byte, err error) []byte {
 	if err != nil {
@@ -141,6 +141,7 @@ func attacks(kept string, pid int, file *os.File) map[string]func() error {
 			_ = unix.Close(fd)
 			return err
 		},
+		"terminal":         func() error { f, err := os.Open("/dev/ptmx"); _ = f.Close(); return err },
 		"mode of a device": func() error { return os.Chmod("/dev/null", 0o666) },
 		"core pattern": func() error {
 			f, err := os.OpenFile("/proc/sys/kernel/core_pattern", os.O_WRONLY, 0)
