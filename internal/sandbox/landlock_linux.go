@@ -14,8 +14,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// buildLandlock allows this thread to write below the private folder only, and to do nothing that Landlock does not cover. It returns the
-// listener for the system calls that serveCalls answers.
+// buildLandlock allows this thread to write below the private folder only, to read all files but devices, and to do nothing that Landlock
+// does not cover. It returns the listener for the system calls that serveCalls answers.
 func (j job) buildLandlock() (listener int, err error) {
 	version := landlockVersion()
 	if version == 0 {
@@ -25,14 +25,45 @@ func (j job) buildLandlock() (listener int, err error) {
 		return 0, fmt.Errorf("give up new privileges: %w", err)
 	}
 	taken := changing(version)
-	written := taken.Handled_access_fs & (unix.LANDLOCK_ACCESS_FS_WRITE_FILE | unix.LANDLOCK_ACCESS_FS_TRUNCATE)
-	if err := landlock(taken, map[string]uint64{j.Private: taken.Handled_access_fs, os.DevNull: written}); err != nil {
+	taken.Handled_access_fs |= unix.LANDLOCK_ACCESS_FS_READ_FILE
+	grants, err := readable()
+	if err != nil {
+		return 0, err
+	}
+	grants[j.Private] = taken.Handled_access_fs
+	grants[os.DevNull] |= taken.Handled_access_fs & (unix.LANDLOCK_ACCESS_FS_WRITE_FILE | unix.LANDLOCK_ACCESS_FS_TRUNCATE)
+	if err := landlock(taken, grants); err != nil {
 		return 0, err
 	}
 	if err := dropCapabilities(1 << unix.CAP_DAC_READ_SEARCH); err != nil {
 		return 0, err
 	}
 	return refuseCalls(strictProgram(version), true)
+}
+
+// readable grants reading all files but devices, whose reading may act on them: it takes the input of a terminal.
+func readable() (map[string]uint64, error) {
+	entries, err := os.ReadDir("/")
+	if err != nil {
+		return nil, err
+	}
+	paths := []string{"/dev/shm"}
+	for _, entry := range entries {
+		if entry.Name() != "dev" {
+			paths = append(paths, "/"+entry.Name())
+		}
+	}
+	for name := range strings.FieldsSeq(devices) {
+		paths = append(paths, "/dev/"+name)
+	}
+	grants := map[string]uint64{}
+	for _, path := range paths {
+		if fd, err := unix.Open(path, unix.O_PATH|unix.O_CLOEXEC, 0); err == nil { // a link may be broken
+			grants[path] = unix.LANDLOCK_ACCESS_FS_READ_FILE
+			_ = unix.Close(fd)
+		}
+	}
+	return grants, nil
 }
 
 // dropCapabilities drops all capabilities of this thread but the kept ones.

@@ -75,6 +75,9 @@ func first(steps ...func() error) error {
 }
 
 func mount(source, target, kind string, flags uintptr, data string) error {
+	if kind == "tmpfs" {
+		data = "size=20%," + data // of the memory, as there are up to five
+	}
 	if err := unix.Mount(source, target, kind, flags|unix.MS_NOSUID|unix.MS_NODEV, data); err != nil {
 		return fmt.Errorf("mount %s on %s: %w", kind, target, err)
 	}
@@ -92,7 +95,7 @@ func pinned(folder string) (string, error) {
 
 // privateDev replaces /dev: a device that its owner may write to is writable on a read-only mount, too.
 func privateDev(nodes map[string]int) error {
-	if err := mount("dev", "/dev", "tmpfs", unix.MS_NOEXEC, "mode=755"); err != nil {
+	if err := mount("dev", "/dev", "tmpfs", unix.MS_NOEXEC, "size=1m,mode=755"); err != nil {
 		return err
 	}
 	for name, node := range nodes {

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -107,7 +108,7 @@ func Run(ctx context.Context, launcher *process.Launcher, o Options, command *ex
 	if err != nil {
 		return process.Result{}, fmt.Errorf("make a folder for temporary files: %w", err)
 	}
-	defer func() { _ = os.RemoveAll(own) }()
+	defer remove(own)
 	if o.Private, err = filepath.EvalSymlinks(own); err != nil {
 		return process.Result{}, err
 	}
@@ -123,4 +124,15 @@ func Run(ctx context.Context, launcher *process.Launcher, o Options, command *ex
 	confined.Env = append(command.Environ(), "TMPDIR="+o.Private)
 	confined.Stdout, confined.Stderr = command.Stdout, command.Stderr
 	return launcher.Run(ctx, confined, limits)
+}
+
+// remove removes a folder in which a command may have left folders that cannot be read or written.
+func remove(folder string) {
+	_ = filepath.WalkDir(folder, func(path string, entry fs.DirEntry, _ error) error {
+		if entry != nil && entry.IsDir() {
+			_ = os.Chmod(path, 0o700) // before its entries are read
+		}
+		return nil
+	})
+	_ = os.RemoveAll(folder)
 }

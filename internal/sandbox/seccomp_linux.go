@@ -37,13 +37,15 @@ func uncoveredCalls() []uint32 {
 	return []uint32{
 		// Attributes and nodes of files, without opening the file.
 		unix.SYS_FILE_SETATTR, unix.SYS_TRUNCATE, unix.SYS_MKNODAT,
-		// Sockets, and objects that would outlive the command.
+		// Sockets, and objects that would outlive the command or that others made: their numbers suffice to use them.
 		unix.SYS_SOCKET, unix.SYS_CONNECT, unix.SYS_BIND, unix.SYS_LISTEN, unix.SYS_ACCEPT, unix.SYS_ACCEPT4,
 		unix.SYS_SHMGET, unix.SYS_SHMCTL, unix.SYS_SEMGET, unix.SYS_SEMCTL, unix.SYS_MSGGET, unix.SYS_MSGCTL, unix.SYS_MQ_OPEN,
-		unix.SYS_MQ_UNLINK,
+		unix.SYS_SHMAT, unix.SYS_SEMOP, unix.SYS_SEMTIMEDOP, unix.SYS_MSGSND, unix.SYS_MSGRCV,
+		unix.SYS_MQ_UNLINK, unix.SYS_MQ_TIMEDSEND, unix.SYS_MQ_TIMEDRECEIVE, unix.SYS_MQ_NOTIFY,
 		// Other processes.
 		unix.SYS_PTRACE, unix.SYS_PROCESS_VM_READV, unix.SYS_PROCESS_VM_WRITEV, unix.SYS_PROCESS_MADVISE, unix.SYS_PROCESS_MRELEASE,
 		unix.SYS_PIDFD_GETFD, unix.SYS_KCMP, unix.SYS_MIGRATE_PAGES, unix.SYS_MOVE_PAGES,
+		unix.SYS_SETPRIORITY, unix.SYS_IOPRIO_SET, // of all the user's processes with the number 0
 		unix.SYS_EXECVEAT, unix.SYS_PERSONALITY,
 	}
 }
@@ -64,6 +66,7 @@ func signalCalls() []uint32 {
 type condition struct {
 	call, argument uint32
 	bits           uint32   // refuse if any of them is set; 0: check values
+	mask           uint32   // the part of the argument that the values are about; 0: all
 	refused        bool     // refuse these values, not all others
 	values         []uint32 // used if bits is 0
 }
@@ -90,18 +93,24 @@ func looseConditions() []condition {
 func strictConditions() []condition {
 	itself := []uint32{0}
 	const fionbio, fionclex, fioclex = 0x5421, 0x5450, 0x5451
-	return append(sockets(), []condition{
+	return slices.Concat(sockets(), ownConditions(), []condition{
+		truncating(unix.SYS_OPENAT, 2),
 		{call: unix.SYS_PRCTL, refused: true, values: []uint32{unix.PR_SET_MM, unix.PR_SET_CHILD_SUBREAPER, unix.PR_SET_PTRACER,
 			unix.PR_SET_SECUREBITS}},
 		{call: unix.SYS_PRLIMIT64, values: itself},
-		{call: unix.SYS_SETPRIORITY, argument: 1, values: itself},
-		{call: unix.SYS_IOPRIO_SET, argument: 1, values: itself},
+		{call: unix.SYS_FCNTL, argument: 1, refused: true, values: []uint32{unix.F_SETOWN, unix.F_SETOWN_EX}}, // gets signals
 		{call: unix.SYS_SCHED_SETAFFINITY, values: itself}, {call: unix.SYS_SCHED_SETSCHEDULER, values: itself},
 		{call: unix.SYS_SCHED_SETPARAM, values: itself}, {call: unix.SYS_SCHED_SETATTR, values: itself},
 		// Querying a terminal, a file or a pipe. Other requests push input into a terminal or change a file's flags.
 		{call: unix.SYS_IOCTL, argument: 1, values: []uint32{unix.TCGETS, unix.TCGETS2, unix.TIOCGWINSZ, unix.TIOCGPGRP, unix.TIOCGSID,
 			unix.TIOCINQ, fionbio, fioclex, fionclex, unix.FS_IOC_GETFLAGS, unix.BLKGETSIZE64}},
-	}...)
+	})
+}
+
+// truncating refuses to open a file that is truncated and not written: before its version 3, Landlock takes this for reading.
+func truncating(call, argument uint32) condition {
+	return condition{call: call, argument: argument, mask: unix.O_TRUNC | unix.O_ACCMODE, refused: true,
+		values: []uint32{unix.O_TRUNC | unix.O_RDONLY, unix.O_TRUNC | unix.O_ACCMODE}}
 }
 
 // Offsets in struct seccomp_data, the filter's view of a call.
@@ -129,7 +138,7 @@ func strictProgram(version int) []unix.SockFilter {
 	refused := map[uint32][]uint32{
 		uint32(unix.EPERM):      slices.Concat(outsideCalls(), uncoveredCalls(), ownRefused()),
 		uint32(unix.EOPNOTSUPP): attributeCalls(),
-		uint32(unix.ENOSYS):     {unix.SYS_CLONE3, unix.SYS_MEMFD_CREATE, unix.SYS_MEMFD_SECRET}, // programs can do without these
+		uint32(unix.ENOSYS):     {unix.SYS_CLONE3, unix.SYS_MEMFD_CREATE, unix.SYS_MEMFD_SECRET, unix.SYS_OPENAT2}, // programs can do without these
 	}
 	served := slices.Concat(fileCalls(), ownFileCalls())
 	if version < 6 {
@@ -156,6 +165,9 @@ func program(refused map[uint32][]uint32, served []uint32, conditions []conditio
 	}
 	for _, c := range conditions {
 		body := []unix.SockFilter{{Code: load, K: atArguments + 8*c.argument}}
+		if c.mask != 0 {
+			body = append(body, unix.SockFilter{Code: unix.BPF_ALU | unix.BPF_AND | unix.BPF_K, K: c.mask})
+		}
 		found, other := allow, refuse
 		if c.bits != 0 {
 			body, found, other = append(body, unix.SockFilter{Code: shares, Jf: 1, K: c.bits}), refuse, allow

@@ -13,6 +13,9 @@ func ownRefused() []uint32 {
 // ownFileCalls are the served calls that only this architecture has.
 func ownFileCalls() []uint32 { return []uint32{unix.SYS_CHMOD, unix.SYS_CHOWN, unix.SYS_LCHOWN} }
 
+// ownConditions are those of calls that only this architecture has.
+func ownConditions() []condition { return []condition{truncating(unix.SYS_OPEN, 1)} }
+
 // modern returns an older call in the form with a directory, which all architectures have.
 func modern(n notification) notification {
 	older := n.args

@@ -35,8 +35,10 @@ const harmless = "socket chmod chtimes unix signal environment adopting"
 var calls = map[string]uintptr{
 	"file_setattr": unix.SYS_FILE_SETATTR, "truncate": unix.SYS_TRUNCATE, "mknodat": unix.SYS_MKNODAT,
 	"socket": unix.SYS_SOCKET, "connect": unix.SYS_CONNECT, "bind": unix.SYS_BIND, "shmget": unix.SYS_SHMGET, "semget": unix.SYS_SEMGET,
-	"msgget": unix.SYS_MSGGET, "mq_open": unix.SYS_MQ_OPEN,
-	"ptrace": unix.SYS_PTRACE, "process_vm_readv": unix.SYS_PROCESS_VM_READV, "process_vm_writev": unix.SYS_PROCESS_VM_WRITEV,
+	"msgget": unix.SYS_MSGGET, "mq_open": unix.SYS_MQ_OPEN, "shmat": unix.SYS_SHMAT, "semop": unix.SYS_SEMOP, "msgsnd": unix.SYS_MSGSND,
+	"msgrcv": unix.SYS_MSGRCV, "mq_timedreceive": unix.SYS_MQ_TIMEDRECEIVE, "setpriority": unix.SYS_SETPRIORITY,
+	"ioprio_set": unix.SYS_IOPRIO_SET,
+	"ptrace":     unix.SYS_PTRACE, "process_vm_readv": unix.SYS_PROCESS_VM_READV, "process_vm_writev": unix.SYS_PROCESS_VM_WRITEV,
 	"pidfd_getfd": unix.SYS_PIDFD_GETFD, "execveat": unix.SYS_EXECVEAT, "personality": unix.SYS_PERSONALITY,
 }
 
@@ -96,7 +98,8 @@ func tries(name string) bool {
 
 // dropped are the attacks that work within namespaces, without any effect outside; a datagram only needs an address.
 var dropped = []string{"chmod", "chtimes", "fchmod", "truncate", "setxattr", "write", "remove", "rename", "link", "symlink",
-	"truncate by open", "rename into temp", "flags of a file", "memory", "adopting", "tracer", "input of a terminal", "udp"}
+	"truncate by open", "rename into temp", "flags of a file", "memory", "adopting", "tracer", "input of a terminal", "udp",
+	"terminal", "truncate by open in temp", "priorities", "owner of signals"}
 
 func must(data []byte, err error) []byte {
 	if err != nil {
@@ -138,6 +141,7 @@ func attacks(kept string, pid int, file *os.File) map[string]func() error {
 			_ = unix.Close(fd)
 			return err
 		},
+		"terminal":         func() error { f, err := os.Open("/dev/ptmx"); _ = f.Close(); return err },
 		"mode of a device": func() error { return os.Chmod("/dev/null", 0o666) },
 		"core pattern": func() error {
 			f, err := os.OpenFile("/proc/sys/kernel/core_pattern", os.O_WRONLY, 0)
@@ -160,6 +164,12 @@ func attacks(kept string, pid int, file *os.File) map[string]func() error {
 			_ = unix.Close(fd)
 			return err
 		},
+		"truncate by open in temp": func() error { // which older kernels allow anywhere
+			own := filepath.Join(os.TempDir(), "own")
+			fd, err := unix.Open(own, unix.O_RDONLY|unix.O_CREAT|unix.O_TRUNC, 0o600)
+			_ = unix.Close(fd)
+			return err
+		},
 		"flags of a file": func() error { return unix.IoctlSetPointerInt(int(file.Fd()), unix.FS_IOC_SETFLAGS, flags) },
 		"input of a terminal": func() error {
 			if _, _, errno := unix.Syscall(unix.SYS_IOCTL, 0, unix.TIOCSTI, uintptr(unsafe.Pointer(&flags))); errno != unix.EPERM {
@@ -172,8 +182,13 @@ func attacks(kept string, pid int, file *os.File) map[string]func() error {
 		"unix": dialled("unix", filepath.Join(filepath.Dir(kept), "s")), "abstract": dialled("unix", "@planloop"),
 		"memory": func() error { _, err := unix.MemfdCreate("x", 0); return err },
 		"signal": func() error { return unix.Kill(pid, 0) }, "signal of a thread": func() error { return unix.Tgkill(pid, pid, 0) },
-		"limits":      func() error { return unix.Prlimit(pid, unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: 100, Max: 100}, nil) },
-		"priority":    func() error { return unix.Setpriority(unix.PRIO_PROCESS, pid, 19) },
+		"limits":     func() error { return unix.Prlimit(pid, unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: 100, Max: 100}, nil) },
+		"priority":   func() error { return unix.Setpriority(unix.PRIO_PROCESS, pid, 19) },
+		"priorities": func() error { return unix.Setpriority(unix.PRIO_USER, 0, 0) },
+		"owner of signals": func() error {
+			_, err := unix.FcntlInt(file.Fd(), unix.F_SETOWN, os.Getppid())
+			return err
+		},
 		"processors":  func() error { return unix.SchedSetaffinity(pid, &unix.CPUSet{1}) },
 		"environment": func() error { _, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid)); return err },
 		"memory of":   func() error { _, err := os.Open(fmt.Sprintf("/proc/%d/mem", pid)); return err },

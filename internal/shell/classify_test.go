@@ -120,3 +120,29 @@ func TestOwnCommands(t *testing.T) {
 		t.Error("another shell than bash is given the pattern")
 	}
 }
+
+func TestConfined(t *testing.T) {
+	const program = "/opt/@x/planloop"
+	for command, want := range map[string]string{
+		"make -j 2":                     "make -j 2",
+		"planloop confine -- go test .": "go test .",
+		"make a*":                       "bash -c 'make a*'",
+		"python3 <<EOF\nprint()\nEOF":   "bash -c 'python3 <<EOF\nprint()\nEOF'", // the program itself gets no input
+		"A=1 make":                      "bash -c 'A=1 make'",
+		"source it's":                   `bash -c 'source it'"'"'s'`,
+		"source x":                      "bash -c 'source x'",
+		"make 9</x":                     "bash -c 'make 9</x'",
+	} {
+		if got := shell.Confined(program, command); got != program+" confine -- "+want {
+			t.Errorf("%q: %q", command, got)
+		}
+	}
+	for _, program := range []string{"/home/a b/planloop", "/opt/x*", "planloop", ""} {
+		if got := shell.ConfinedPattern(program) + shell.Confined(program, "make"); got != "" {
+			t.Errorf("%q allows %q", program, got)
+		}
+	}
+	if shell.ClassifyForHost("/home/a b/planloop confine -- x", shell.ConfinedPattern("/home/a b/planloop")).Allowed {
+		t.Error("a part of the path is allowed as a program")
+	}
+}

@@ -2,6 +2,7 @@ package shell
 
 import (
 	"errors"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -76,14 +77,27 @@ const confines = " confine -- "
 // that form, and no other.
 func Confined(program, command string) string {
 	command = strings.TrimPrefix(strings.TrimSpace(command), "planloop"+confines) // the PATH may find another planloop
-	words := "bash -c '" + strings.ReplaceAll(command, "'", `'"'"'`) + "'"
-	for _, form := range []string{program + confines + command, program + confines + words} {
-		if ClassifyForHost(form, ConfinedPattern(program)).Allowed {
-			return form
-		}
+	words, quoted := strings.Fields(command), strings.ReplaceAll(command, "'", `'"'"'`)
+	form := program + confines + "bash -c '" + quoted + "'"
+	if ownPattern().MatchString(command) && !strings.Contains(command, "*") && !slices.Contains(shellWords(), words[0]) {
+		form = program + confines + command
+	}
+	if ClassifyForHost(form, ConfinedPattern(program)).Allowed {
+		return form
 	}
 	return ""
 }
 
-// ConfinedPattern returns the pattern, like those of the user, of commands that a planloop runs in the sandbox.
-func ConfinedPattern(program string) string { return program + confines + "*" }
+// shellWords are commands of the shell itself, with which a command may begin.
+func shellWords() []string {
+	return strings.Fields(". builtin cd command declare eval exec export readonly set shopt source time trap ulimit umask unset wait")
+}
+
+// ConfinedPattern returns the pattern, like those of the user, of commands that a planloop runs in the sandbox; "" if the path of the
+// program is not one word of a pattern, which would allow other programs.
+func ConfinedPattern(program string) string {
+	if !filepath.IsAbs(program) || strings.ContainsAny(program, " \t\r\n*") {
+		return ""
+	}
+	return program + confines + "*"
+}
