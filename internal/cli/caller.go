@@ -118,7 +118,7 @@ const (
 // accessFor is the table of commands. A given flag changes its command's entry to the flag's own.
 func accessFor(command string) (may access, flags map[string]access) {
 	switch command {
-	case "show", "status", "resume", "prompt", "step logs", "log", "plan list", "plan diff", "plan status", "plan allows",
+	case "show", "status", "resume", "prompt", "step logs", "log", "plan list", "plan diff", "plan status", "plan allows", "confine",
 		"template list", "template show", "servers", "hosts", "version", "help", "completion bash", "completion zsh", "completion fish",
 		"completion powershell", cobra.ShellCompRequestCmd, cobra.ShellCompNoDescRequestCmd:
 		return readAccess, nil

@@ -29,7 +29,7 @@ func newCommand(names, arguments string, check cobra.PositionalArgs, run runner)
 	words := strings.Fields(names)
 	text, examples, _ := strings.Cut(textsByPath()[names], "\nExamples:\n")
 	short, long, _ := strings.Cut(text, "\n")
-	if run != nil && names != "check" && names != "plan allows" { // these take a command, which may contain such a word
+	if run != nil && !slices.Contains([]string{"check", "confine", "plan allows"}, names) { // these take a command, which may contain such a word
 		run = refusePlaceholders(strings.ToLower(arguments), run)
 	}
 	return &cobra.Command{Use: strings.TrimSpace(words[len(words)-1] + " " + arguments), Short: short,
