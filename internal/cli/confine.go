@@ -6,7 +6,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"time"
 
@@ -71,14 +70,12 @@ func (a *app) confine(cmd *cobra.Command, wall sandbox.Wall, command []string) e
 	return nil
 }
 
-// confining returns the path by which agents call this program to confine a command; "" where no wall can be built, or if a shell could
-// read the path in another way.
+// confining returns the path by which agents call this program to confine a command; "" where no wall can be built.
 func confining() string {
-	path := ownPath()
-	if !slices.ContainsFunc(sandbox.Walls(), sandbox.Has) || !regexp.MustCompile(`^[\w/.+-]+$`).MatchString(path) {
+	if !slices.ContainsFunc(sandbox.Walls(), sandbox.Has) {
 		return ""
 	}
-	return path
+	return ownPath()
 }
 
 // longestConfined is how long a confined command may run.

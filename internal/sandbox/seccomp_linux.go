@@ -98,7 +98,7 @@ func strictConditions() []condition {
 		{call: unix.SYS_PRCTL, refused: true, values: []uint32{unix.PR_SET_MM, unix.PR_SET_CHILD_SUBREAPER, unix.PR_SET_PTRACER,
 			unix.PR_SET_SECUREBITS}},
 		{call: unix.SYS_PRLIMIT64, values: itself},
-		{call: unix.SYS_FCNTL, argument: 1, refused: true, values: []uint32{unix.F_SETOWN, unix.F_SETOWN_EX}}, // gets signals
+		{call: unix.SYS_FCNTL, argument: 1, refused: true, values: []uint32{unix.F_SETOWN, unix.F_SETOWN_EX}}, // to get signals
 		{call: unix.SYS_SCHED_SETAFFINITY, values: itself}, {call: unix.SYS_SCHED_SETSCHEDULER, values: itself},
 		{call: unix.SYS_SCHED_SETPARAM, values: itself}, {call: unix.SYS_SCHED_SETATTR, values: itself},
 		// Querying a terminal, a file or a pipe. Other requests push input into a terminal or change a file's flags.
@@ -138,7 +138,7 @@ func strictProgram(version int) []unix.SockFilter {
 	refused := map[uint32][]uint32{
 		uint32(unix.EPERM):      slices.Concat(outsideCalls(), uncoveredCalls(), ownRefused()),
 		uint32(unix.EOPNOTSUPP): attributeCalls(),
-		uint32(unix.ENOSYS):     {unix.SYS_CLONE3, unix.SYS_MEMFD_CREATE, unix.SYS_MEMFD_SECRET, unix.SYS_OPENAT2}, // programs can do without these
+		uint32(unix.ENOSYS):     {unix.SYS_CLONE3, unix.SYS_MEMFD_CREATE, unix.SYS_MEMFD_SECRET, unix.SYS_OPENAT2}, // dispensable
 	}
 	served := slices.Concat(fileCalls(), ownFileCalls())
 	if version < 6 {
