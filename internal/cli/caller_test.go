@@ -21,7 +21,8 @@ import (
 func startedTries() map[string][]string {
 	return map[string][]string{
 		"show": {"", "--all"}, "status": {"", "--json"}, "resume": {""}, "prompt": {"", "judge_plan"}, "step logs": {""},
-		"log": {"", "--events"}, "plan list": {""}, "plan diff": {""}, "plan status": {""}, "plan allows": {"-- ls"}, "confine": {"-- touch made"},
+		"log": {"", "--events"}, "plan list": {""}, "plan diff": {""}, "plan status": {""}, "plan allows": {"-- ls"},
+		"confine":       {"-- touch made"},
 		"template list": {""}, "template show": {"bug-fix"}, "servers": {""}, "hosts": {""}, "version": {""}, "help": {"", "show"},
 		"completion bash": {""}, "completion zsh": {""}, "completion fish": {""}, "completion powershell": {""}, "hook": {"claude stop"},
 		"template apply": {"bug-fix --set bug=x --set path=login.go", "bug-fix --draft --set bug=x --set path=login.go"},

@@ -29,7 +29,8 @@ func newCommand(names, arguments string, check cobra.PositionalArgs, run runner)
 	words := strings.Fields(names)
 	text, examples, _ := strings.Cut(textsByPath()[names], "\nExamples:\n")
 	short, long, _ := strings.Cut(text, "\n")
-	if run != nil && !slices.Contains([]string{"check", "confine", "plan allows"}, names) { // these take a command, which may contain such a word
+	takesCommand := slices.Contains([]string{"check", "confine", "plan allows"}, names) // which may contain such a word
+	if run != nil && !takesCommand {
 		run = refusePlaceholders(strings.ToLower(arguments), run)
 	}
 	return &cobra.Command{Use: strings.TrimSpace(words[len(words)-1] + " " + arguments), Short: short,

@@ -1,6 +1,6 @@
 // Package sandbox runs a command so that nothing it does lasts: it may read every file, but its changes are dropped, it reaches no network,
-// gains no privileges and cannot signal other processes. It knows two walls of the Linux kernel, and does not classify commands. What a
-// command leaves running is ended by package process, whose Launcher starts it.
+// gains no privileges and cannot signal other processes. It knows two walls of the Linux kernel, and does not classify commands. The
+// Launcher of package process starts it, and ends what it leaves running.
 package sandbox
 
 import (

@@ -29,7 +29,7 @@ func TestMain(m *testing.M) {
 	os.Exit(testenv.Fixed{Tests: m}.Run())
 }
 
-// runWithin runs a command in dir, whose changes are dropped, and returns its output and exit code.
+// runWithin runs a command in dir, drops its changes, and returns its output and exit code.
 func runWithin(t *testing.T, wall sandbox.Wall, dir string, command ...string) (string, int) {
 	t.Helper()
 	var out bytes.Buffer
