@@ -45,9 +45,6 @@ func (a *app) confine(cmd *cobra.Command, wall sandbox.Wall, command []string) e
 	if !place.Default {
 		o.Dropped = []string{place.Path}
 	}
-	if home := place.StateHome(); isFolder(home) {
-		o.Probe = home
-	}
 	if wall != "" {
 		if !slices.Contains(sandbox.Walls(), wall) {
 			return usageError{fmt.Errorf("%q is not a wall; use one of namespaces, landlock", wall)}
@@ -80,8 +77,3 @@ func confining() string {
 
 // longestConfined is how long a confined command may run.
 const longestConfined = 24 * time.Hour
-
-func isFolder(path string) bool {
-	info, err := os.Stat(path)
-	return err == nil && info.IsDir()
-}

@@ -90,7 +90,7 @@ func pinned(folder string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("open %s: %w", folder, err)
 	}
-	return "/proc/self/fd/" + strconv.Itoa(fd), nil
+	return fdPath(fd), nil
 }
 
 // privateDev replaces /dev: a device that its owner may write to is writable on a read-only mount, too.

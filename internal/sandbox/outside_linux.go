@@ -3,21 +3,14 @@
 package sandbox
 
 import (
-	"bufio"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"math"
 	"net"
 	"os"
 	"os/exec"
 	"os/signal"
-	"path/filepath"
 	"runtime"
-	"slices"
-	"strconv"
-	"strings"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -60,7 +53,7 @@ func (j job) within(wall Wall, command []string) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	report, reporter, err := os.Pipe() // from the inside: a line, "ready" once the command may start, or the fault
+	report, reporter, err := socketPair() // from the inside: "ready" once the command may start, or the fault
 	if err != nil {
 		return 0, err
 	}
@@ -90,7 +83,7 @@ func (j job) within(wall Wall, command []string) (int, error) {
 			_ = cmd.Process.Signal(sent)
 		}
 	}()
-	err = j.awaitReady(bufio.NewReader(report), cmd.Process.Pid)
+	err = j.awaitReady(int(report.Fd()), cmd.Process.Pid)
 	if err == nil {
 		_, err = ahead.Write([]byte{1})
 	}
@@ -103,27 +96,45 @@ func (j job) within(wall Wall, command []string) (int, error) {
 	return process.ExitCode(cmd.ProcessState), err
 }
 
-// awaitReady waits until the wall around a process is complete. With "listener N" the process asks to have its calls on files served.
-func (j job) awaitReady(report *bufio.Reader, pid int) error {
-	for {
-		line, err := report.ReadString('\n')
-		line = strings.TrimSpace(line)
-		number, serves := strings.CutPrefix(line, "listener ")
-		switch {
-		case err != nil && !errors.Is(err, io.EOF):
-			return err
-		case line == "ready":
-			return nil
-		case serves:
-			if err := j.serveCalls(pid, number); err != nil {
-				return fmt.Errorf("serve system calls: %w", err)
-			}
-		case err != nil && line == "":
-			return errors.New("it ended early")
-		default:
-			return errors.New(line)
-		}
+// socketPair returns connected sockets, of which each message arrives whole.
+func socketPair() (*os.File, *os.File, error) {
+	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return nil, nil, fmt.Errorf("make a pair of sockets: %w", err)
 	}
+	return os.NewFile(uintptr(pair[0]), "report"), os.NewFile(uintptr(pair[1]), "reporter"), nil
+}
+
+// maxReport bounds a message of the inside, in bytes.
+const maxReport = 4 << 10
+
+// awaitReady waits until the wall around a process is complete. If the process sends the listener of its system calls, they are served.
+// Containers let nobody take a file from another process, but each process may send its own.
+func (j job) awaitReady(report, pid int) error {
+	text, rights := make([]byte, maxReport), make([]byte, unix.CmsgSpace(4))
+	n, sent, _, _, err := unix.Recvmsg(report, text, rights, unix.MSG_CMSG_CLOEXEC)
+	for errors.Is(err, unix.EINTR) {
+		n, sent, _, _, err = unix.Recvmsg(report, text, rights, unix.MSG_CMSG_CLOEXEC)
+	}
+	switch message := string(text[:n]); {
+	case err != nil:
+		return fmt.Errorf("wait for the wall: %w", err)
+	case n == 0:
+		return errors.New("it ended early")
+	case message != ready:
+		return errors.New(message)
+	case sent == 0:
+		return nil
+	}
+	messages, err := unix.ParseSocketControlMessage(rights[:sent])
+	if err != nil || len(messages) != 1 {
+		return errors.Join(errors.New("the listener did not arrive"), err)
+	}
+	listeners, err := unix.ParseUnixRights(&messages[0])
+	if err != nil || len(listeners) != 1 {
+		return errors.Join(errors.New("the listener did not arrive"), err)
+	}
+	return j.serveCalls(pid, listeners[0])
 }
 
 // newNamespaces has a process start in namespaces of its own, with the rights in them to build the wall.
@@ -133,126 +144,4 @@ func newNamespaces(attr *syscall.SysProcAttr) {
 	attr.UidMappings = []syscall.SysProcIDMap{{ContainerID: uid, HostID: uid, Size: 1}}
 	attr.GidMappings = []syscall.SysProcIDMap{{ContainerID: gid, HostID: gid, Size: 1}}
 	attr.AmbientCaps = []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_NET_ADMIN, unix.CAP_SETPCAP, unix.CAP_DAC_OVERRIDE} // the last for overlays
-}
-
-// The inside's ends of the pipes to the outside.
-const (
-	reporterFile = 3
-	goAheadFile  = 4
-)
-
-// inside builds the wall around this process, tries it, starts the command and returns its exit code.
-func inside(j job, command []string) (int, error) {
-	runtime.LockOSThread() // restrictions apply to a thread
-	reporter, goAhead := os.NewFile(reporterFile, "reporter"), os.NewFile(goAheadFile, "go ahead")
-	namespaces := slices.Contains(j.Walls, Namespaces)
-	build := j.buildLandlock
-	if namespaces {
-		build = j.buildNamespaces
-	}
-	listener, err := 0, closeInherited()
-	if err == nil {
-		listener, err = build()
-	}
-	if err == nil && listener > 0 {
-		_, err = fmt.Fprintln(reporter, "listener "+strconv.Itoa(listener))
-	}
-	if err == nil {
-		err = j.tryWall()
-	}
-	if err != nil {
-		_, _ = fmt.Fprintln(reporter, strings.ReplaceAll(err.Error(), "\n", "; "))
-		return Failed, nil
-	}
-	if _, err := fmt.Fprintln(reporter, "ready"); err != nil {
-		return Failed, err
-	}
-	if n, _ := goAhead.Read(make([]byte, 1)); n != 1 {
-		return Failed, nil // the outside has given up
-	}
-	if listener > 0 {
-		_ = unix.Close(listener)
-	}
-	if namespaces {
-		return runFirst(command)
-	}
-	for name, folder := range caches() {
-		if err := os.Setenv(name, filepath.Join(j.Private, folder)); err != nil {
-			return Failed, err
-		}
-	}
-	program, err := exec.LookPath(command[0])
-	if err != nil {
-		return 127, err
-	}
-	return Failed, fmt.Errorf("start %s: %w", program, unix.Exec(program, command, os.Environ()))
-}
-
-// closeInherited keeps the command from files that the caller left open, of which a folder leads to the mounts outside, and from leaving a
-// core: a limit of 1 also keeps a crash from the machine's handler.
-func closeInherited() error {
-	if err := unix.CloseRange(reporterFile, math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC); err != nil {
-		return fmt.Errorf("close inherited files: %w", err)
-	}
-	if err := unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{Cur: 1, Max: 1}); err != nil {
-		return fmt.Errorf("limit the size of cores: %w", err)
-	}
-	return nil
-}
-
-// caches are the variables for folders that programs write to, with their places below the private folder under Landlock. Namespaces drop
-// the changes of such folders instead, so programs find their earlier results there.
-func caches() map[string]string {
-	return map[string]string{"XDG_CACHE_HOME": "cache", "GOCACHE": "cache/go-build", "CARGO_TARGET_DIR": "cache/cargo",
-		"npm_config_cache": "cache/npm", "PYTHONPYCACHEPREFIX": "cache/python"}
-}
-
-// tryWall tries to create a file outside and to connect, and fails if either succeeds.
-func (j job) tryWall() error {
-	if j.Probe != "" {
-		file, err := os.CreateTemp(j.Probe, "planloop-confine-")
-		if err == nil {
-			return errors.Join(fmt.Errorf("a file could be created in %s", j.Probe), file.Close(), os.Remove(file.Name()))
-		}
-	}
-	if j.Port > 0 {
-		if conn, err := net.Dial("tcp", "127.0.0.1:"+strconv.Itoa(j.Port)); err == nil {
-			return errors.Join(errors.New("a connection to this machine could be made"), conn.Close())
-		}
-	}
-	return nil
-}
-
-// runFirst runs the command as a child, since this is the first process of its namespace: it reaps orphans, and its own
-// end ends all others.
-func runFirst(command []string) (int, error) {
-	program, err := exec.LookPath(command[0])
-	if err != nil {
-		return 127, err
-	}
-	signals := make(chan os.Signal, 1)
-	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT)
-	pid, err := syscall.ForkExec(program, command, &syscall.ProcAttr{Env: os.Environ(), Files: []uintptr{0, 1, 2},
-		Sys: &syscall.SysProcAttr{Setsid: true}})
-	if err != nil {
-		return 127, fmt.Errorf("start %s: %w", program, err)
-	}
-	go func() {
-		for sent := range signals { // ends with the process
-			_ = syscall.Kill(-pid, sent.(syscall.Signal))
-		}
-	}()
-	for {
-		var status syscall.WaitStatus
-		ended, err := syscall.Wait4(-1, &status, 0, nil)
-		switch {
-		case errors.Is(err, syscall.EINTR):
-		case err != nil:
-			return Failed, fmt.Errorf("wait for %s: %w", program, err)
-		case ended == pid && status.Signaled():
-			return 128 + int(status.Signal()), nil
-		case ended == pid:
-			return status.ExitStatus(), nil
-		}
-	}
 }

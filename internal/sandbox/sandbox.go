@@ -39,7 +39,6 @@ type Options struct {
 	Dir     string   // working directory
 	Private string   // an empty folder that the command may write into
 	Dropped []string // existing folders in which the command may write, if the wall can drop its changes
-	Probe   string   // a folder outside, in which the sandbox must fail to create a file before it starts the command; "" for none
 	Walls   []Wall   // the walls to try, in order; nil means all
 }
 

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -34,10 +35,7 @@ func runWithin(t *testing.T, wall sandbox.Wall, dir string, command ...string) (
 	t.Helper()
 	var out bytes.Buffer
 	launcher := &process.Launcher{Program: os.Args[0]}
-	o := sandbox.Options{Dir: dir, Dropped: []string{dir}, Probe: filepath.Dir(os.Args[0]), Walls: []sandbox.Wall{wall}}
-	if strings.HasPrefix(o.Probe, "/tmp/") && wall == sandbox.Namespaces {
-		o.Probe = "/root" // its /tmp is another
-	}
+	o := sandbox.Options{Dir: dir, Dropped: []string{dir}, Walls: []sandbox.Wall{wall}}
 	cmd := exec.Command(command[0], command[1:]...)
 	cmd.Stdout, cmd.Stderr = &out, &out
 	result, err := sandbox.Run(t.Context(), launcher, o, cmd, process.Options{Timeout: 10 * time.Minute})
@@ -213,7 +211,7 @@ func TestTemporaryFiles(t *testing.T) {
 // TestOrdinaryUser runs tests without the rights of root, which building a wall must not need.
 func TestOrdinaryUser(t *testing.T) {
 	if os.Getuid() != 0 {
-		t.Skip("the other tests do")
+		t.Skip("this user is one: the other tests show it")
 	}
 	dir, err := os.MkdirTemp("", "planloop-")
 	testenv.Check(t, err)
@@ -236,5 +234,24 @@ func TestCommandThatIsMissing(t *testing.T) {
 		if out, code := runWithin(t, wall, t.TempDir(), "no-such-program"); code != 127 || !strings.Contains(out, "no-such-program") {
 			t.Errorf("%s: exit code %d: %s", wall, code, out)
 		}
+	}
+}
+
+// TestWallIsTried: without a wall, creating a file outside or connecting to the machine succeeds, and is reported.
+func TestWallIsTried(t *testing.T) {
+	home := t.TempDir()
+	t.Setenv("HOME", home)
+	if err := sandbox.TryWall(0); err == nil || !strings.Contains(err.Error(), "a file could be created in /var/tmp") {
+		t.Errorf("a file: %v", err)
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	testenv.Check(t, err)
+	defer func() { _ = listener.Close() }()
+	port := listener.Addr().(*net.TCPAddr).Port
+	if err := sandbox.TryWall(port, "/var", home); err == nil || !strings.Contains(err.Error(), "a connection to this machine") {
+		t.Errorf("a connection: %v", err)
+	}
+	if err := sandbox.TryWall(0, "/var", home); err != nil {
+		t.Errorf("neither: %v", err)
 	}
 }

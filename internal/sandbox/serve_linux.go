@@ -49,24 +49,11 @@ func fileCalls() []uint32 {
 	return []uint32{unix.SYS_FCHMOD, unix.SYS_FCHMODAT, unix.SYS_FCHMODAT2, unix.SYS_FCHOWN, unix.SYS_FCHOWNAT, unix.SYS_UTIMENSAT}
 }
 
-// serveCalls takes the listener of a process, by its number there, and answers its calls until this process ends.
-func (j job) serveCalls(pid int, number string) error {
-	descriptor, err := strconv.Atoi(number)
-	if err != nil {
-		return err
-	}
-	handle, err := unix.PidfdOpen(pid, 0)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = unix.Close(handle) }()
-	listener, err := unix.PidfdGetfd(handle, descriptor, 0)
-	if err != nil {
-		return err
-	}
+// serveCalls answers the calls that arrive at the listener of a process, until this process ends.
+func (j job) serveCalls(pid, listener int) error {
 	private, err := filepath.EvalSymlinks(j.Private)
 	if err != nil {
-		return err
+		return fmt.Errorf("serve system calls: %w", err)
 	}
 	s := server{listener: listener, private: private, root: pid}
 	go s.serve()

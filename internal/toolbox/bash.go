@@ -42,6 +42,7 @@ type BashExecuteReply struct {
 	Truncated  bool   `json:"truncated,omitempty"` // the output holds only the end
 	TimedOut   bool   `json:"timed_out,omitempty"` // stopped at the time-out, with everything it had started
 	Stopped    string `json:"stopped,omitempty"`   // why it was stopped earlier, also with everything it had started
+	Confined   bool   `json:"confined,omitempty"`  // its changes were dropped
 	DurationMS int64  `json:"duration_ms"`
 
 	whole *whole // standard output in full; only for a step
@@ -77,8 +78,8 @@ func (b *Box) execute(ctx context.Context, in BashExecute, w Watch) (BashExecute
 		reply.whole = &whole{max: maxValue}
 		c.Stdout = io.MultiWriter(c.Stdout, reply.whole)
 	}
-	result, err := b.run(ctx, c)
-	reply.ExitCode, reply.Truncated, reply.TimedOut = result.ExitCode, result.Truncated, result.TimedOut
+	result, confined, err := b.run(ctx, c, !w.step)
+	reply.Confined, reply.ExitCode, reply.Truncated, reply.TimedOut = confined, result.ExitCode, result.Truncated, result.TimedOut
 	reply.DurationMS = result.Duration.Milliseconds()
 	switch {
 	case errors.Is(err, errEntered):
@@ -140,6 +141,9 @@ func (b *Box) output(text string, truncated *bool) string {
 func (r BashExecuteReply) Text() string {
 	var b strings.Builder
 	b.WriteString(r.headline())
+	if r.Confined {
+		b.WriteString(" Planning mode: its changes were dropped.")
+	}
 	if r.Truncated {
 		b.WriteString(" Only the end of the output is shown.")
 	}
@@ -218,27 +222,37 @@ type RunResult = process.Result
 // errEntered is the cause when a command is ended because only reading is allowed from now on.
 var errEntered = errors.New("planning mode was entered, in which commands may only read")
 
-// run runs a command. While only reading is allowed, package shell must allow the command, and the system keeps it from
-// writing if it can.
-func (b *Box) run(ctx context.Context, c Command) (RunResult, error) {
+// run runs a command. While only reading is allowed, package shell must allow the command, and the system keeps it from writing if it can.
+// An unknown command is confined, unless its effects count, as a step's do: then it is refused.
+func (b *Box) run(ctx context.Context, c Command, mayConfine bool) (r RunResult, isConfined bool, err error) {
 	free, hold, stop, err := b.wall(".").Free(ctx, errEntered)
 	if err != nil {
-		return RunResult{}, err
+		return RunResult{}, false, err
 	}
 	defer stop()
 	if hold.By == "" {
-		return b.options.Runner.Run(free, c)
+		r, err = b.options.Runner.Run(free, c)
+		return r, false, err
 	}
 	if len(c.Env) > 0 { // a command is classified by its text only
-		return RunResult{}, hold.Refuse("/env", "a command gets no variables", "leave env out")
+		return RunResult{}, false, hold.Refuse("/env", "a command gets no variables", "leave env out")
 	}
 	verdict := shell.Classify(c.Text, b.options.ReadOnlyCommands...)
-	if verdict.Changes {
-		return RunResult{}, hold.command(verdict)
+	switch {
+	case verdict.Allowed:
+		r, err = b.read(free, c)
+		return r, false, err
+	case verdict.Changes || !mayConfine || b.options.Launcher == nil:
+		return RunResult{}, false, hold.command(verdict)
 	}
-	if !verdict.Allowed {
-		return b.confine(free, c, hold, verdict)
+	if r, err = b.confine(free, c); errors.Is(err, sandbox.ErrNoWall) {
+		err = hold.command(verdict)
 	}
+	return r, true, err
+}
+
+// read runs a command that only reads.
+func (b *Box) read(ctx context.Context, c Command) (RunResult, error) {
 	result, err := shell.Command(ctx, c.Dir, c.Text, shell.RunOptions{Timeout: c.Timeout, Launcher: b.options.Launcher,
 		Stdout: c.Stdout, Stderr: c.Stderr, Started: c.Started})
 	if errors.Is(err, shell.ErrNoShell) {
@@ -247,19 +261,12 @@ func (b *Box) run(ctx context.Context, c Command) (RunResult, error) {
 	return result.Result, err
 }
 
-// confine runs a command that may do more than read so that its effects are dropped. Where the system cannot, it is refused.
-func (b *Box) confine(ctx context.Context, c Command, hold Hold, verdict shell.Verdict) (RunResult, error) {
-	if b.options.Launcher == nil {
-		return RunResult{}, hold.command(verdict)
-	}
+// confine runs a command and drops its changes to the workspace.
+func (b *Box) confine(ctx context.Context, c Command) (RunResult, error) {
 	cmd := process.ShellCommand(c.Text)
 	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = c.Dir, Shell{}.environment(), c.Stdout, c.Stderr
-	result, err := sandbox.Run(ctx, b.options.Launcher, sandbox.Options{Dir: c.Dir, Dropped: []string{c.Dir}}, cmd,
+	return sandbox.Run(ctx, b.options.Launcher, sandbox.Options{Dir: c.Dir, Dropped: []string{b.path}}, cmd,
 		process.Options{Timeout: c.Timeout, Output: keptOutput, Started: c.Started})
-	if errors.Is(err, sandbox.ErrNoWall) {
-		return RunResult{}, hold.command(verdict)
-	}
-	return result, err
 }
 
 // HostCommand refuses a shell command that may do more than read or submit a plan, for an agent's own shell: bash, or else any shell.
@@ -276,7 +283,7 @@ func HostVerdict(text, confine string, own ...string) shell.Verdict {
 	if confine == "" {
 		return shell.ClassifyForHost(text, own...)
 	}
-	verdict := shell.ClassifyForHost(text, append(own, shell.ConfinedPattern(confine))...)
+	verdict := shell.ClassifyForHost(text, append(slices.Clip(own), shell.ConfinedPattern(confine))...)
 	if !verdict.Allowed && !verdict.Changes {
 		verdict.Instead = cmp.Or(verdict.Instead, shell.Confined(confine, text))
 	}

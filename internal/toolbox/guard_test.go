@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/planloop/planloop/internal/process"
+	"github.com/planloop/planloop/internal/sandbox"
 	"github.com/planloop/planloop/internal/testenv"
 	"github.com/planloop/planloop/internal/toolbox"
 	"github.com/planloop/planloop/plan"
@@ -160,5 +161,39 @@ func TestOwnReadOnlyCommands(t *testing.T) {
 	}
 	if out := called(t, box, "bash_execute", `{"command":"mkdir $x"}`); out.OK || !strings.Contains(out.Error, plan.ReadOnly) {
 		t.Errorf("%+v", out)
+	}
+}
+
+// TestUnknownCommandsAreConfined: in planning mode an agent's script runs, its changes are dropped, and the reply says so. A step's is
+// refused, since its outcome would count.
+func TestUnknownCommandsAreConfined(t *testing.T) {
+	box := open(t, map[string]string{"a.sh": "echo x > made; cat made; exit 3\n"}, toolbox.Options{Launcher: launcher(),
+		Guard: func(context.Context, string) (toolbox.Hold, error) {
+			return toolbox.Hold{By: toolbox.PlanningMode}, nil
+		}})
+	if out := called(t, box, "bash_execute", `{"command":"sh a.sh"}`); out.OK || !strings.Contains(out.Error, plan.ReadOnly) {
+		t.Errorf("a step: %+v", out)
+	}
+	if !sandbox.Has(sandbox.Namespaces) {
+		t.Skip("this system has no such wall")
+	}
+	reply, err := call(t, box, "bash_execute", `{"Command":"sh a.sh"}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	result := reply.(toolbox.BashExecuteReply)
+	if strings.Contains(result.Stderr, sandbox.ErrNoWall.Error()) || strings.Contains(result.Stderr, "made: Permission denied") {
+		t.Skipf("this system has no such wall: %s", result.Stderr)
+	}
+	if !result.Confined || result.ExitCode != 3 || result.Stdout != "x\n" ||
+		!strings.HasPrefix(reply.Text(), "Exit code 3 after ") || !strings.Contains(reply.Text(), "its changes were dropped") {
+		t.Errorf("%+v\n%s", result, reply.Text())
+	}
+	if _, err := os.Stat(filepath.Join(box.Path(), "made")); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("it lasts: %v", err)
+	}
+	reply, err = call(t, box, "bash_execute", `{"Command":"ls"}`)
+	if err != nil || reply.(toolbox.BashExecuteReply).Confined {
+		t.Errorf("%+v, %v", reply, err)
 	}
 }
