@@ -36,7 +36,7 @@ type entry struct {
 	body  []byte
 }
 
-var _ Log = (*Memory)(nil)
+var _ Copy = (*Memory)(nil)
 
 // NewMemory returns an empty log.
 func NewMemory() *Memory {
@@ -192,12 +192,17 @@ func (l *Memory) Watch(ctx context.Context) (<-chan struct{}, error) {
 }
 
 // Purge implements store.Log.
-func (l *Memory) Purge(_ context.Context, first plan.Record) (Head, error) {
+func (l *Memory) Purge(ctx context.Context, first plan.Record) (Head, error) {
+	return l.BeginChain(ctx, NewChain(), first)
+}
+
+// BeginChain implements store.Copy.
+func (l *Memory) BeginChain(_ context.Context, chain string, first plan.Record) (Head, error) {
 	if first.Seq != 1 {
 		return Head{}, fmt.Errorf("a chain begins with record 1, not %d: %w", first.Seq, ErrConflict)
 	}
 	return l.change(first, func() error {
-		l.chain, l.snapshots, l.records, l.values = NewChain(), nil, nil, map[string][]byte{}
+		l.chain, l.snapshots, l.records, l.values = chain, nil, nil, map[string][]byte{}
 		return nil
 	})
 }

@@ -92,6 +92,13 @@ type Log interface {
 	Close() error
 }
 
+// Copy is a Log that can be the copy of another.
+type Copy interface {
+	Log
+	// BeginChain is Purge with the given name for the new chain, which must be a name that NewChain returned for another log.
+	BeginChain(ctx context.Context, chain string, first plan.Record) (Head, error)
+}
+
 // Errors of a Log, to match with errors.Is. The text of the wrapping error names the file and the
 // remedy.
 var (
