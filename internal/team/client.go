@@ -32,10 +32,11 @@ func NewClient(m Membership, logger *slog.Logger) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	if m.Token == "" || !outbound.IsHeaderValue(m.Token) {
+	token := string(m.Token)
+	if token == "" || !outbound.IsHeaderValue(token) {
 		return nil, plan.Refuse(plan.InvalidInput, "", "the token is not one line of visible characters", "copy it again")
 	}
-	return &Client{http: outbound.NewStream(address, nil, logger), token: m.Token}, nil
+	return &Client{http: outbound.NewStream(address, nil, logger), token: token}, nil
 }
 
 // Close closes idle connections.

@@ -25,21 +25,21 @@ import (
 
 // Membership is this machine's membership of a team, as the user's folder of memberships keeps it.
 type Membership struct {
-	Address string        `json:"address"`
-	Token   string        `json:"token"`
-	Team    string        `json:"team"`
-	Member  string        `json:"member"`
-	Machine string        `json:"machine"`
-	Role    teamwire.Role `json:"role"`
-	Page    string        `json:"page,omitempty"`    // where people decide
-	Offline string        `json:"offline,omitempty"` // closed: hooks refuse changes while the server does not answer
+	Address string          `json:"address"`
+	Token   outbound.Secret `json:"-"` // only in the file, see membershipFile
+	Team    string          `json:"team"`
+	Member  string          `json:"member"`
+	Machine string          `json:"machine"`
+	Role    teamwire.Role   `json:"role"`
+	Page    string          `json:"page,omitempty"`    // where people decide
+	Offline string          `json:"offline,omitempty"` // closed: hooks refuse changes while the server does not answer
 }
 
-// String returns the membership without its token.
-func (m Membership) String() string { return m.Member + " of " + m.Team + " at " + m.Address }
-
-// GoString returns the membership without its token.
-func (m Membership) GoString() string { return m.String() }
+// membershipFile is the written form: only there is the token readable.
+type membershipFile struct {
+	Membership `json:",inline"`
+	Token      string `json:"token"`
+}
 
 const maxFile = 16 << 10 // of this package's files
 
@@ -64,7 +64,7 @@ func (m Membership) Save(folder string) error {
 	if err := safefile.MakeFolder(folder); err != nil {
 		return err
 	}
-	return writeJSON(membershipPath(folder, m.Team), m)
+	return writeJSON(membershipPath(folder, m.Team), membershipFile{m, string(m.Token)})
 }
 
 // Remove deletes the membership of a team from a folder.
@@ -81,9 +81,11 @@ func Load(folder, team string) (m Membership, err error) {
 	if err := cmp.Or(safefile.CheckFolder(folder), safefile.CheckUnread(path)); err != nil {
 		return m, err
 	}
-	if err := readJSON(path, &m); err != nil {
+	var file membershipFile
+	if err := readJSON(path, &file); err != nil {
 		return m, err
 	}
+	m, m.Token = file.Membership, outbound.Secret(file.Token)
 	if m.Team != team {
 		return m, fmt.Errorf("%s is the membership of another team; join again", path)
 	}

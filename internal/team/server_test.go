@@ -1,6 +1,7 @@
 package team_test
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -136,7 +137,7 @@ func (s *server) do(w http.ResponseWriter, r *http.Request) {
 	own, isKnown := s.keys[in.Key]
 	if !isKnown {
 		action, err := store.DecodeAction(in.Action)
-		facts, wrong := store.DecodeFacts(in.Facts)
+		facts, wrong := store.DecodeFacts([]byte(cmp.Or(string(in.Facts), "{}")))
 		if err = errors.Join(err, wrong); err != nil {
 			complain(w, &teamwire.Error{Code: teamwire.CodeInvalid, Problem: err.Error()})
 			return

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/planloop/planloop/internal/outbound"
 	"github.com/planloop/planloop/internal/session"
 	"github.com/planloop/planloop/internal/store/sqlite"
 	"github.com/planloop/planloop/internal/team"
@@ -205,7 +206,7 @@ func TestAddresses(t *testing.T) {
 			t.Errorf("%s: %v", address, err)
 		}
 	}
-	for _, bad := range []string{"", "a b\n", "a\x00b"} {
+	for _, bad := range []outbound.Secret{"", "a b\n", "a\x00b"} {
 		if _, err := team.NewClient(team.Membership{Address: "https://a.example", Token: bad}, discard); err == nil {
 			t.Errorf("the token %q was accepted", bad)
 		}
