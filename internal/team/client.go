@@ -120,6 +120,9 @@ func (c *Client) read(ctx context.Context, method, path string, header http.Head
 
 // send makes a call and returns a successful answer as soon as it begins.
 func (c *Client) send(ctx context.Context, method, path string, header http.Header, body []byte) (*http.Response, error) {
+	if c == nil {
+		return nil, plan.Refuse(plan.Conflict, "", "this machine is no longer a member of the team", "join it again: planloop team join URL")
+	}
 	header.Set("Authorization", "Bearer "+c.token)
 	header.Set(teamwire.FormatHeader, strconv.Itoa(teamwire.Format))
 	to, err := c.http.At(path)

@@ -80,12 +80,25 @@ func (f Follower) Run(ctx context.Context) {
 	}
 }
 
+// IsFollowed reports whether a process of this machine follows.
+func IsFollowed(folder string) bool {
+	lock := flock.New(lockPath(folder))
+	free, err := lock.TryRLock()
+	if err != nil || !free {
+		return err == nil
+	}
+	_ = lock.Unlock()
+	return false
+}
+
+func lockPath(folder string) string { return filepath.Join(folder, "following") }
+
 // elect returns the lock of the process that follows, or nil if another one holds it.
 func (f Follower) elect() *flock.Flock {
 	if safefile.CheckFolder(f.Folder) != nil {
 		return nil
 	}
-	lock := flock.New(filepath.Join(f.Folder, "following"), flock.SetPermissions(safefile.FileMode))
+	lock := flock.New(lockPath(f.Folder), flock.SetPermissions(safefile.FileMode))
 	if held, err := lock.TryLock(); err != nil || !held {
 		return nil
 	}

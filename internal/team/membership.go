@@ -41,6 +41,19 @@ type membershipFile struct {
 	Token      string `json:"token"`
 }
 
+// Know takes over what the server says about the holder of the token.
+func (m *Membership) Know(me teamwire.Me) error {
+	m.Team, m.Member, m.Machine, m.Role, m.Page, m.Offline = me.Team, me.Member, me.Machine, me.Role, me.Page, me.Offline
+	err := cmp.Or(teamwire.CheckName("team", m.Team), teamwire.CheckName("member", m.Member))
+	if _, wrong := ParseAddress(m.Page); m.Page != "" && err == nil {
+		err = wrong
+	}
+	if err != nil || !slices.Contains(m.Role.Values(), string(m.Role)) || me.Format > teamwire.Format {
+		return errors.Join(errors.New("this server's answer is not for this version of planloop; update planloop"), err)
+	}
+	return nil
+}
+
 const maxFile = 16 << 10 // of this package's files
 
 // ParseAddress checks a server's address.
