@@ -22,6 +22,9 @@ type Facts struct {
 
 	Missing map[StepID][]string // files that steps create and that do not exist, of the steps that the action marks done
 
+	Policy  *Policy  // the team's; nil: one person's approval is enough
+	Members []string // the team's; nil: not known
+
 	findings GateFindings // by the gates, in the action
 }
 
