@@ -80,15 +80,14 @@ func (s *Server) authenticate(ctx context.Context, header string) (*caller, erro
 const maxLabel = plan.MaxName - 41
 
 // actor returns the author of an action. Only the token says who it is and what it may do; the
-// request may name an agent of the same member. An engine of the member may report on its steps, and
-// nothing else: that needs no right of a person.
+// request may name an agent of the same member. An engine of the member may do what engines do, which
+// needs no right of a person.
 func (c *caller) actor(label, kind string, a plan.Action) (plan.Actor, error) {
 	if strings.Contains(label, "/") || len(label) > maxLabel {
 		return plan.Actor{}, wrong(teamwire.CodeInvalid, plan.Quote(label)+" is not a valid name of an agent",
 			fmt.Sprintf("use up to %d characters without a slash", maxLabel))
 	}
 	name := c.member + "/" + label
-	_, isSchedule := a.(plan.Schedule)
 	switch {
 	case c.role == teamwire.RoleCI:
 		return plan.NewActor(plan.ChannelCI, c.member+"/ci"), nil
@@ -96,10 +95,19 @@ func (c *caller) actor(label, kind string, a plan.Action) (plan.Actor, error) {
 		return plan.Actor{}, wrong(teamwire.CodeInvalid, "the request names no agent", "name it in the field agent")
 	case label == "":
 		return plan.NewActor(plan.ChannelScript, c.member), nil
-	case isSchedule && kind == string(plan.Planloop):
+	case kind == string(plan.Planloop) && isOfEngine(a):
 		return plan.NewActor(plan.ChannelEngine, name), nil
 	}
 	return plan.NewActor(plan.ChannelAgentShell, name), nil
+}
+
+// isOfEngine reports whether an action is one that engines do by themselves: it records what became of their steps and times.
+func isOfEngine(a plan.Action) bool {
+	switch a.(type) {
+	case plan.Schedule, plan.PauseRun, plan.ExpireMode:
+		return true
+	}
+	return false
 }
 
 // may refuses callers whose role is not among those given.

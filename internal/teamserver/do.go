@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 
 	"github.com/planloop/planloop/internal/session"
 	"github.com/planloop/planloop/internal/store"
@@ -31,7 +32,7 @@ func (s *Server) do(_ http.ResponseWriter, r *http.Request, c *caller) (any, err
 	var claims plan.Facts
 	if len(req.Facts) > 0 {
 		if claims, err = store.DecodeFacts(req.Facts); err != nil {
-			return nil, unreadable("the facts", err)
+			return nil, unreadable("a fact", err)
 		}
 		if err := checkClaims(claims); err != nil {
 			return nil, err
@@ -60,26 +61,29 @@ func decodeAction(data []byte) (plan.Action, error) {
 	if err != nil {
 		return nil, unreadable("the action", err)
 	}
-	parts := []plan.Action{action}
-	if batch, is := action.(plan.Batch); is {
-		for _, part := range batch.Parts {
-			parts = append(parts, part.Action)
+	return action, mayAsk(action)
+}
+
+// mayAsk refuses actions that no token may ask for. Decisions are refused by their own rules.
+func mayAsk(action plan.Action) error {
+	switch a := action.(type) {
+	case nil:
+		return wrong(teamwire.CodeInvalid, "the request has an empty action", "")
+	case plan.ShareTrack, plan.Purge:
+		return wrong(teamwire.CodeForbidden, "a token may not "+strings.ReplaceAll(plan.ActionWord(a), "_", " "), "")
+	case plan.Batch:
+		for _, part := range a.Parts {
+			if err := mayAsk(part.Action); err != nil {
+				return err
+			}
 		}
 	}
-	for _, part := range parts {
-		switch part.(type) {
-		case nil:
-			return nil, wrong(teamwire.CodeInvalid, "the request has an empty action", "")
-		case plan.ShareTrack, plan.Purge:
-			return nil, wrong(teamwire.CodeForbidden, "a token may not "+plan.ActionWord(part), "")
-		}
-	}
-	return action, nil
+	return nil
 }
 
 func unreadable(what string, err error) error {
 	if errors.Is(err, store.ErrNewer) {
-		return wrong(teamwire.CodeInvalid, what+" are or is newer than this server: "+plan.Shorten(err.Error(), 200), "update the server")
+		return wrong(teamwire.CodeInvalid, what+" needs a newer server: "+plan.Shorten(err.Error(), 200), "update the server")
 	}
 	return wrong(teamwire.CodeInvalid, what+" cannot be read: "+plan.Shorten(err.Error(), 200), "")
 }
@@ -114,7 +118,7 @@ func (s *Server) decide(ctx context.Context, t *track, ch change) (*teamwire.DoR
 	if err != nil {
 		return nil, err
 	}
-	if rules.sharing != 0 && ch.by.Channel != plan.ChannelEngine {
+	if _, ends := ch.action.(plan.ShareTrack); rules.sharing != 0 && !ends {
 		return nil, wrong(teamwire.CodeExists, "a member is sharing this track, and its history is not complete", "wait for it")
 	}
 	former, err := formerPlan(ctx, t, ch.action)
@@ -140,7 +144,7 @@ func (s *Server) decide(ctx context.Context, t *track, ch change) (*teamwire.DoR
 	reply := &teamwire.DoReply{}
 	if len(outcome.Events) > 0 {
 		reply.Seq = outcome.After.Revision
-		s.metrics.appended()
+		s.metrics.records.Add(1)
 	}
 	return reply, s.addRecords(ctx, t, ch.after, reply)
 }

@@ -144,7 +144,7 @@ func (s *Server) follow(ctx context.Context, f *feed) {
 		for _, h := range heads {
 			if !watched[h.id] {
 				watched[h.id] = true
-				s.background.Go(func() { s.wake(ctx, h.id, grown) })
+				s.background.Go(func() { s.wake(ctx, f.team, h.id, grown) })
 			}
 		}
 		f.tell(heads)
@@ -157,8 +157,8 @@ func (s *Server) follow(ctx context.Context, f *feed) {
 }
 
 // wake sends to grown after each notice of a track.
-func (s *Server) wake(ctx context.Context, track int64, grown chan<- struct{}) {
-	log := s.db.Log(track)
+func (s *Server) wake(ctx context.Context, team, track int64, grown chan<- struct{}) {
+	log := s.db.Log(team, track)
 	defer log.Close()
 	notices, err := log.Watch(ctx)
 	if err != nil {

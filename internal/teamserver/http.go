@@ -28,16 +28,16 @@ type endpoint func(http.ResponseWriter, *http.Request, *caller) (any, error)
 func (s *Server) Handler() http.Handler {
 	mux := http.NewServeMux()
 	for pattern, answer := range map[string]endpoint{
-		"GET /v1/me": func(_ http.ResponseWriter, r *http.Request, c *caller) (any, error) { return s.me(r.Context(), c) },
-		"GET /v1/members":                             s.listMembers,
-		"GET /v1/w/{ws}/tracks":                       s.listTracks,
-		"GET /v1/w/{ws}/events":                       s.streamHeads,
-		"POST /v1/w/{ws}/seen":                        s.noteSeen,
-		"GET /v1/w/{ws}/t/{track}/records":            s.readRecords,
-		"POST /v1/w/{ws}/t/{track}/do":                s.do,
-		"POST /v1/w/{ws}/t/{track}/share":             s.share,
-		"GET /v1/w/{ws}/t/{track}/values/{name}":      s.readValue,
-		"PUT /v1/w/{ws}/t/{track}/values/{name}":      s.putValue,
+		"GET /v1/me":                             func(_ http.ResponseWriter, r *http.Request, c *caller) (any, error) { return s.me(r.Context(), c) },
+		"GET /v1/members":                        s.listMembers,
+		"GET /v1/w/{ws}/tracks":                  s.listTracks,
+		"GET /v1/w/{ws}/events":                  s.streamHeads,
+		"POST /v1/w/{ws}/seen":                   s.noteSeen,
+		"GET /v1/w/{ws}/t/{track}/records":       s.readRecords,
+		"POST /v1/w/{ws}/t/{track}/do":           s.do,
+		"POST /v1/w/{ws}/t/{track}/share":        s.share,
+		"GET /v1/w/{ws}/t/{track}/values/{name}": s.readValue,
+		"PUT /v1/w/{ws}/t/{track}/values/{name}": s.putValue,
 	} {
 		mux.Handle(pattern, s.serve(pattern, answer))
 	}

@@ -17,16 +17,16 @@ import (
 
 // Settings are a team's rules, for all workspaces or for one, whose settings then replace the team's.
 type Settings struct {
-	Approvals    int                 `json:"approvals,omitzero"`     // people who must approve; 0: one person, who may be anybody
-	Approvers    []string            `json:"approvers,omitempty"`    // members, and groups as @name; empty: every member
-	Groups       map[string][]string `json:"groups,omitempty"`       // members of each group
-	HighRisk     int                 `json:"high_risk,omitzero"`     // approvals needed on top for a plan with a step of high risk
-	Proof        string              `json:"proof,omitempty"`        // "passkey": each approval is signed with one
-	Offline      string              `json:"offline,omitempty"`      // "closed": hooks refuse changes while the server is out of reach
-	Evidence     bool                `json:"evidence,omitzero"`      // a step is done only with evidence
-	MaxSteps     int                 `json:"max_steps,omitzero"`     // in a plan
-	MaxReplans   int                 `json:"max_replans,omitzero"`   // of a plan
-	Lease        string              `json:"lease,omitempty"`        // of a claim, as 30m
+	Approvals    int                 `json:"approvals,omitzero"`      // people who must approve; 0: one person, who may be anybody
+	Approvers    []string            `json:"approvers,omitempty"`     // members, and groups as @name; empty: every member
+	Groups       map[string][]string `json:"groups,omitempty"`        // members of each group
+	HighRisk     int                 `json:"high_risk,omitzero"`      // approvals needed on top for a plan with a step of high risk
+	Proof        string              `json:"proof,omitempty"`         // "passkey": each approval is signed with one
+	Offline      string              `json:"offline,omitempty"`       // "closed": hooks refuse changes while the server is out of reach
+	Evidence     bool                `json:"evidence,omitzero"`       // a step is done only with evidence
+	MaxSteps     int                 `json:"max_steps,omitzero"`      // in a plan
+	MaxReplans   int                 `json:"max_replans,omitzero"`    // of a plan
+	Lease        string              `json:"lease,omitempty"`         // of a claim, as 30m
 	ApprovalWait string              `json:"approval_wait,omitempty"` // how long a submitted plan waits; "" for ever
 	PlanningWait string              `json:"planning_wait,omitempty"` // longest planning without a sign of life; "" for an hour
 }
