@@ -96,6 +96,7 @@ type DoRequest struct {
 	After  plan.Revision  `json:"after"`           // the answer has the records after this one
 	Agent  string         `json:"agent,omitempty"` // label of the agent; "" for the member
 	Kind   string         `json:"kind,omitempty"`  // of actor, as the laptop sees it; a note, without rights
+	Scope  *plan.Attempt  `json:"scope,omitempty"` // the only attempt that the agent may work on, if an engine started it for one
 	Basis  *plan.Basis    `json:"basis,omitempty"` // what the caller's checks rely on; nil: nothing
 	Action jsontext.Value `json:"action"`          // see store.EncodeAction
 	Facts  jsontext.Value `json:"facts,omitempty"` // see store.EncodeFacts
@@ -244,15 +245,26 @@ func (r *Refusal) Err() *plan.ValidationError {
 	return e
 }
 
-// namePattern is the form of a team's, workspace's, track's, member's and agent's name.
+// namePattern is the form of a team's, workspace's and member's name.
 var namePattern = regexp.MustCompile(`^[a-z0-9](?:[a-z0-9._-]{0,38}[a-z0-9])?$`)
 
-// CheckName refuses a name of a team, workspace, track, member or agent that has another form than
+// CheckName refuses a name of a team, workspace or member that has another form than
 // 1 to 40 lower-case letters, digits, dots, hyphens and underscores. what names it in the error.
 func CheckName(what, name string) error {
 	if !namePattern.MatchString(name) || strings.Contains(name, "..") {
 		return fmt.Errorf("%s is not a valid name of a %s; use up to 40 lower-case letters, digits, dots, hyphens and underscores",
 			plan.Quote(name), what)
+	}
+	return nil
+}
+
+// trackPattern is the form of a track's name, which is also the name of a folder on each laptop.
+var trackPattern = regexp.MustCompile(`^[a-z0-9]+(?:-[a-z0-9]+)*$`)
+
+// CheckTrack refuses a name that no track can have.
+func CheckTrack(name string) error {
+	if len(name) > 40 || !trackPattern.MatchString(name) {
+		return fmt.Errorf("%s is not a track's name; use up to 40 lower-case letters, digits and single dashes", plan.Quote(name))
 	}
 	return nil
 }
