@@ -169,6 +169,9 @@ func (a *app) shareTrack(ctx context.Context, name, in string) error {
 	if ws.copied.Copy != nil {
 		return plan.Refuse(plan.Conflict, "", "this track is shared: "+ws.copied.Place().String(), "leave it as it is")
 	}
+	if state, err := ws.verbs.State(ctx); err != nil || state.Revision == 0 {
+		return cmp.Or(err, error(plan.Refuse(plan.Conflict, "", "track "+name+" has no history to share", "begin a plan on it first")))
+	}
 	place, err := a.placeIn(ws.place, in, ws.place.TrackName())
 	if err != nil {
 		return err

@@ -124,6 +124,9 @@ func (c *Copy) Decide(ctx context.Context, r session.Request, after store.Head) 
 		name, _ := c.Local(r.By.Name)
 		request.Agent = Label(name)
 	}
+	if r.By.Scope != (plan.Attempt{}) {
+		request.Scope = &r.By.Scope
+	}
 	path := teamwire.TrackPath(c.place.Workspace, c.place.Track, "do")
 	var reply teamwire.DoReply
 	for range 2 {

@@ -154,7 +154,7 @@ func (p Place) Save(stateDir string) error {
 }
 
 func (p Place) check() error {
-	return cmp.Or(teamwire.CheckName("team", p.Team), teamwire.CheckName("workspace", p.Workspace), teamwire.CheckName("track", p.Track))
+	return cmp.Or(teamwire.CheckName("team", p.Team), teamwire.CheckName("workspace", p.Workspace), teamwire.CheckTrack(p.Track))
 }
 
 // Copies returns the state folders of all copies in a state home, with the team of each.
