@@ -2,7 +2,6 @@ package teamserver_test
 
 import (
 	"bytes"
-	"context"
 	"fmt"
 	"io"
 	"net/http"
@@ -209,5 +208,4 @@ func TestAnActionIsDecidedAndRead(t *testing.T) {
 	if me.Team != "blue" || me.Member != "ann" || me.Machine != "laptop" || me.Role != teamwire.RoleMember || me.Format != 1 {
 		t.Errorf("the caller is %+v", me)
 	}
-	_ = context.Background
 }
