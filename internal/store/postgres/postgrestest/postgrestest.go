@@ -181,7 +181,7 @@ const guardScript = `programs=$0 dir=$1; shift
 	cat >/dev/null
 	kill -INT $! 2>/dev/null
 	wait $!
-	[ -e "$dir"/keep ] || rm -rf "$dir"/data "$dir"/log`
+	[ -e "$dir"/keep ] || rm -rf "$dir"`
 
 // Start starts the server after Stop, and waits until it answers.
 func (s *Server) Start() error {
