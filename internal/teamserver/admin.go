@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
+	"github.com/planloop/planloop/internal/session"
 	"github.com/planloop/planloop/internal/store/postgres"
 	"github.com/planloop/planloop/internal/teamwire"
 	"github.com/planloop/planloop/plan"
@@ -253,4 +254,57 @@ func (a Admin) Settings(ctx context.Context, team int64, workspace string) (set 
 		return err
 	})
 	return set, members, err
+}
+
+// PurgeHistory begins a new chain of a track with its present plan and draft, without the history that led to
+// them. Laptops replace their copies; what was copied elsewhere cannot be recalled. It returns the number of records that are gone.
+func (a Admin) PurgeHistory(ctx context.Context, team int64, workspace, name string) (gone plan.Revision, err error) {
+	var id int64
+	err = a.db.InTeam(ctx, team, func(tx pgx.Tx) error {
+		return tx.QueryRow(ctx, `SELECT t.id FROM track t JOIN workspace w ON w.id = t.workspace
+			WHERE w.team = $1 AND w.name = $2 AND t.name = $3`, team, workspace, name).Scan(&id)
+	})
+	if errors.Is(err, pgx.ErrNoRows) {
+		return 0, fmt.Errorf("the team has no track %s in the workspace %s", plan.Quote(name), plan.Quote(workspace))
+	}
+	if err != nil {
+		return 0, err
+	}
+	log := a.db.Log(team, id)
+	unlock, err := log.Lock(ctx)
+	if err != nil {
+		return 0, err
+	}
+	defer unlock()
+	reader := session.New(log, session.Options{})
+	defer reader.Close()
+	state, err := reader.State(ctx)
+	if err != nil {
+		return 0, err
+	}
+	events := []plan.Event{plan.HistoryPurged{Records: state.Revision, At: time.Now().UTC()}}
+	if state.Plan != nil {
+		events = append(events, plan.PlanRestored{Plan: withoutRevision(state.Plan.Body())})
+	}
+	if state.Draft != nil {
+		events = append(events, plan.DraftMade{Plan: withoutRevision(state.Draft.Body())})
+	}
+	after := plan.Apply(plan.State{}, events...)
+	first := plan.Record{Seq: 1, Action: plan.ActionWord(plan.Purge{}), Actor: plan.NewActor(plan.ChannelEngine, a.actor),
+		Time: time.Now().UTC().Truncate(time.Millisecond), Phase: after.PhaseNow(), IsOpen: after.IsOpen(), Events: events}
+	if _, err := log.Purge(ctx, first); err != nil {
+		return 0, err
+	}
+	detail := map[string]any{"workspace": workspace, "track": name, "records": state.Revision}
+	return state.Revision, a.change(ctx, team, "purge", detail, func(pgx.Tx) error { return nil })
+}
+
+// withoutRevision returns a plan whose approval names no record of the former log.
+func withoutRevision(b plan.Body) plan.Body {
+	if b.Approval != nil {
+		approval := *b.Approval
+		approval.Revision = 0
+		b.Approval = &approval
+	}
+	return b
 }

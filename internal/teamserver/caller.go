@@ -83,9 +83,10 @@ const maxLabel = plan.MaxName - 41
 // request may name an agent of the same member. An engine of the member may do what engines do, which
 // needs no right of a person.
 func (c *caller) actor(label, kind string, a plan.Action) (plan.Actor, error) {
-	if strings.Contains(label, "/") || len(label) > maxLabel {
+	clean, err := plan.Text{Max: maxLabel}.Clean(label)
+	if err != nil || clean != label || len(label) > maxLabel || strings.Contains(label, "/") || plan.CheckAgentName("", label) != nil {
 		return plan.Actor{}, wrong(teamwire.CodeInvalid, plan.Quote(label)+" is not a valid name of an agent",
-			fmt.Sprintf("use up to %d characters without a slash", maxLabel))
+			fmt.Sprintf("use up to %d characters, such as codex or reviewer-2", maxLabel))
 	}
 	name := c.member + "/" + label
 	switch {

@@ -151,11 +151,10 @@ func (s *Server) decide(ctx context.Context, t *track, ch change) (*teamwire.DoR
 
 // repeated returns the answer to a key that the log has, or nil.
 func (s *Server) repeated(ctx context.Context, t *track, ch change) (*teamwire.DoReply, error) {
-	keyed, is := t.log.(store.Keyed)
-	if !is || ch.key == "" {
+	if ch.key == "" {
 		return nil, nil
 	}
-	seq, found, err := keyed.ByKey(ctx, ch.key)
+	seq, found, err := t.log.ByKey(ctx, ch.key)
 	if err != nil || !found {
 		return nil, err
 	}

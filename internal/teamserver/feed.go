@@ -127,13 +127,15 @@ func (s *Server) joinFeed(team, workspace int64, name string) (<-chan teamwire.H
 	return events, leave, nil
 }
 
-// feedEvery is the time between two looks at the database without a notice: new tracks are found by them.
+// feedEvery is the time between two looks at the database without a notice.
 const feedEvery = 2 * time.Second
 
-// follow reads the heads of the workspace after each notice of one of its tracks, and tells the streams.
+// follow reads the heads of the workspace after each notice of a track of its team, and tells the streams.
 func (s *Server) follow(ctx context.Context, f *feed) {
-	grown := make(chan struct{}, 1)
-	watched := map[int64]bool{}
+	grown, err := s.db.WatchTeam(ctx, f.team)
+	if err != nil {
+		s.log.Warn("a team is not watched, only polled", "error", err)
+	}
 	tick := time.NewTicker(feedEvery)
 	defer tick.Stop()
 	for ctx.Err() == nil {
@@ -141,34 +143,14 @@ func (s *Server) follow(ctx context.Context, f *feed) {
 		if err != nil && ctx.Err() == nil {
 			s.log.Warn("the heads of a workspace cannot be read", "error", err)
 		}
-		for _, h := range heads {
-			if !watched[h.id] {
-				watched[h.id] = true
-				s.background.Go(func() { s.wake(ctx, f.team, h.id, grown) })
-			}
-		}
 		f.tell(heads)
 		select {
 		case <-ctx.Done():
-		case <-grown:
+		case _, open := <-grown:
+			if !open {
+				grown = nil // the tick remains
+			}
 		case <-tick.C:
-		}
-	}
-}
-
-// wake sends to grown after each notice of a track.
-func (s *Server) wake(ctx context.Context, team, track int64, grown chan<- struct{}) {
-	log := s.db.Log(team, track)
-	defer log.Close()
-	notices, err := log.Watch(ctx)
-	if err != nil {
-		s.log.Warn("a track is not watched, only polled", "error", err)
-		return
-	}
-	for range notices {
-		select {
-		case grown <- struct{}{}:
-		default: // the previous one is still pending
 		}
 	}
 }

@@ -19,28 +19,11 @@ import (
 
 // recordsAfter returns the head of a track and its records after a revision, as many as fit an answer.
 func recordsAfter(ctx context.Context, t *track, after plan.Revision) (head store.Head, lines []string, more bool, err error) {
-	if head, err = t.log.Head(ctx); err != nil {
-		return head, nil, false, err
+	head, lines, more, err = t.log.Lines(ctx, after, teamwire.MaxRecords)
+	if lines == nil {
+		lines = []string{}
 	}
-	lines = []string{}
-	size := 0
-	for record, err := range t.log.Read(ctx, after) {
-		if err != nil {
-			return head, nil, false, err
-		}
-		if record.Seq > head.Seq { // appended since
-			break
-		}
-		line, err := store.EncodeRecord(record)
-		if err != nil {
-			return head, nil, false, err
-		}
-		if size += len(line); size > teamwire.MaxRecords && len(lines) > 0 {
-			return head, lines, true, nil
-		}
-		lines = append(lines, string(line))
-	}
-	return head, lines, false, nil
+	return head, lines, more, err
 }
 
 // readRecords answers with the records after one, and waits for some if the caller says so.

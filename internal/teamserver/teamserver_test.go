@@ -2,9 +2,9 @@ package teamserver_test
 
 import (
 	"bytes"
-	"context"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"testing"
@@ -47,6 +47,7 @@ func newWorld(t *testing.T) *world {
 // serve starts another server on the same database.
 func (w *world) serve(opts teamserver.Options) *httptest.Server {
 	w.t.Helper()
+	opts.Logger = slog.New(slog.NewTextHandler(w.t.Output(), &slog.HandlerOptions{Level: slog.LevelWarn}))
 	server, err := teamserver.New(w.t.Context(), w.db, opts)
 	check(w.t, err)
 	http := httptest.NewServer(server.Handler())
@@ -209,5 +210,11 @@ func TestAnActionIsDecidedAndRead(t *testing.T) {
 	if me.Team != "blue" || me.Member != "ann" || me.Machine != "laptop" || me.Role != teamwire.RoleMember || me.Format != 1 {
 		t.Errorf("the caller is %+v", me)
 	}
-	_ = context.Background
+}
+
+func newHTTP(t *testing.T, server *teamserver.Server) (address string) {
+	t.Helper()
+	h := httptest.NewServer(server.Handler())
+	t.Cleanup(h.Close)
+	return h.URL
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/planloop/planloop/internal/session"
-	"github.com/planloop/planloop/internal/store"
+	"github.com/planloop/planloop/internal/store/postgres"
 	"github.com/planloop/planloop/internal/teamwire"
 	"github.com/planloop/planloop/plan"
 )
@@ -31,7 +31,7 @@ type track struct {
 	team      int64
 	workspace int64
 	name      string
-	log       store.Log
+	log       *postgres.Log
 	session   *session.Session
 	main      *track // nil: this is the workspace's main
 

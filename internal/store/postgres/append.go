@@ -14,12 +14,9 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// appendQuery compares and sets the head, and adds the record that it belongs to. The database computes the hash, so the head before is not
-// read first.
-const appendQuery = `WITH head AS (
-		UPDATE track SET seq = $3, hash = sha256(hash || $4), phase = $5, is_open = $6, bytes = bytes + octet_length($4)
-		WHERE id = $1 AND chain = $2 AND seq = $3 - 1 RETURNING team, id, hash)
-	INSERT INTO record (team, track, seq, phase, hash, line, key) SELECT team, id, $3, $5, hash, $4, $7 FROM head RETURNING hash`
+// appendQuery compares and sets the head and adds the record, in one round trip. The database computes the hash, so the head before is not
+// read first. The function runs with its owner's rights and takes the team as an argument, so the transaction need not enter it.
+const appendQuery = `SELECT append_record($1, $2, $3, $4, $5, $6, $7, $8)`
 
 // ownQuery finds the record that an append with a lost answer has written.
 const ownQuery = `SELECT hash FROM record WHERE track = $1 AND key = $2 AND seq = $3 AND line = $4`
@@ -86,32 +83,31 @@ func (l *Log) Append(ctx context.Context, r plan.Record) (store.Head, error) {
 	if err != nil {
 		return store.Head{}, err
 	}
-	l.db.feed.announce(l.track)
+	l.db.feed.announce(l.place())
 	return store.Head{Chain: chain, Seq: r.Seq, Hash: hash, Phase: r.Phase}, nil
 }
 
 // tryAppend appends once, in the transaction that holds the row if there is one.
 func (l *Log) tryAppend(ctx context.Context, chain string, c change) (hash store.Hash, err error) {
-	args := []any{l.track, chain, c.record.Seq, c.line, c.record.Phase, c.record.IsOpen, c.key}
-	var found []store.Hash
+	args := []any{l.team, l.track, chain, c.record.Seq, c.record.Phase, c.record.IsOpen, c.line, c.key}
+	var found []byte
 	if tx := l.takeRow(); tx != nil {
 		defer l.endRow(tx)
-		rows, _ := tx.Query(ctx, appendQuery, args...)
-		if found, err = pgx.CollectRows(rows, rowToHash); err == nil {
+		if err = tx.QueryRow(ctx, appendQuery, args...).Scan(&found); err == nil {
 			err = tx.Commit(ctx)
 		}
 	} else {
-		found, err = runBatch(ctx, l.db, l.team, rowToHash, appendQuery, args...)
+		err = l.db.pool.QueryRow(ctx, appendQuery, args...).Scan(&found)
 	}
 	switch failed, isCode := errors.AsType[*pgconn.PgError](err); {
 	case isCode && failed.Code == uniqueViolation && failed.ConstraintName == "record_key":
 		return hash, fmt.Errorf("%w: read it instead", store.ErrRepeated)
 	case err != nil:
 		return hash, err
-	case len(found) == 0:
+	case found == nil:
 		return hash, store.ErrConflict
 	}
-	return found[0], nil
+	return toHash(found)
 }
 
 func (l *Log) findOwn(ctx context.Context, c change) (hash store.Hash, found bool, err error) {
@@ -177,7 +173,7 @@ func (l *Log) Purge(ctx context.Context, first plan.Record) (store.Head, error) 
 		return store.Head{}, err
 	}
 	l.see(after.Chain)
-	l.db.feed.announce(l.track)
+	l.db.feed.announce(l.place())
 	return after, nil
 }
 

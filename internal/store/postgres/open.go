@@ -32,7 +32,7 @@ type Options struct {
 	// Wait bounds how long a call waits for a lock or for a database that restarts; default 10 seconds.
 	Wait time.Duration
 
-	// MaxConns is the number of connections; default 4 per processor, and at least 8.
+	// MaxConns is the number of connections without the one that listens; default the pool_max_conns of the address, and at least 8.
 	MaxConns int32
 
 	// TeamBytes bounds what a team stores; default MaxTeamBytes.
@@ -55,6 +55,8 @@ type DB struct {
 	usage map[int64]usage // by team
 }
 
+const leastConns = 8
+
 const defaultWait = 10 * time.Second
 
 // Open connects to the database. It refuses a replica, a server that acknowledges commits before they are on disk, and a schema of another
@@ -67,7 +69,7 @@ func Open(ctx context.Context, dsn string, opts Options) (*DB, error) {
 	opts.Wait = cmp.Or(opts.Wait, defaultWait)
 	opts.TeamBytes = cmp.Or(opts.TeamBytes, MaxTeamBytes)
 	opts.Logger = cmp.Or(opts.Logger, slog.New(slog.DiscardHandler))
-	config.MaxConns = max(cmp.Or(opts.MaxConns, config.MaxConns, 8), 2)
+	config.MaxConns = max(cmp.Or(opts.MaxConns, config.MaxConns), leastConns)
 	config.AfterConnect = checkServer
 	pool, err := pgxpool.NewWithConfig(ctx, config)
 	if err != nil {

@@ -117,7 +117,7 @@ func (l *Log) Since(ctx context.Context, known store.Head) (store.Head, []plan.R
 		head, err := l.Head(ctx)
 		return head, nil, err
 	}
-	rows, err := l.page(ctx, known.Seq)
+	rows, err := l.page(ctx, known.Seq, pageBytes)
 	if err != nil {
 		return store.Head{}, nil, err
 	}
@@ -137,12 +137,28 @@ func (l *Log) Since(ctx context.Context, known store.Head) (store.Head, []plan.R
 	return head, records, nil
 }
 
-// page returns at least one row.
-func (l *Log) page(ctx context.Context, after plan.Revision) ([]row, error) {
+// Lines returns the head and, as they are stored, records after a number until they exceed limit bytes; more says that others follow. The
+// receiver checks them against the chain.
+func (l *Log) Lines(ctx context.Context, after plan.Revision, limit int) (head store.Head, lines []string, more bool, err error) {
+	rows, err := l.page(ctx, after, limit)
+	if err != nil {
+		return head, nil, false, err
+	}
+	head = published(rows[0].head)
+	for _, r := range rows {
+		if r.seq > 0 {
+			lines = append(lines, string(r.line))
+		}
+	}
+	return head, lines, head.Seq > max(after, 0)+plan.Revision(len(lines)), nil
+}
+
+// page returns the records after a number until they exceed limit bytes, and at least one row.
+func (l *Log) page(ctx context.Context, after plan.Revision, limit int) ([]row, error) {
 	if err := l.checkOpen(); err != nil {
 		return nil, err
 	}
-	rows, err := collect(ctx, l.db, l.team, scanRow, pageQuery, l.track, after, pageRecords, pageBytes)
+	rows, err := collect(ctx, l.db, l.team, scanRow, pageQuery, l.track, after, pageRecords, limit)
 	if err == nil && len(rows) == 0 {
 		err = errNoTrack
 	}
@@ -189,7 +205,7 @@ func (l *Log) read(ctx context.Context, after plan.Revision, yield func(plan.Rec
 	}
 	var until store.Head
 	for until.Seq == 0 || after < until.Seq {
-		rows, err := l.page(ctx, after)
+		rows, err := l.page(ctx, after, pageBytes)
 		if err != nil {
 			return err
 		}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -39,13 +38,25 @@ type feed struct {
 
 	mu      sync.Mutex
 	closed  bool
-	logs    map[int64]map[*Log]struct{} // that are watched, by track
-	pending map[int64]struct{}          // tracks that grew and were not announced to other servers yet
+	logs    map[grown]map[*Log]struct{} // that are watched
+	teams   map[*teamWatch]struct{}
+	pending map[grown]struct{} // to be announced to other servers
+}
+
+// grown is a track that grew.
+type grown struct{ team, track int64 }
+
+func (g grown) String() string { return fmt.Sprintf("%d:%d", g.team, g.track) }
+
+// teamWatch is a watcher of all tracks of a team.
+type teamWatch struct {
+	team   int64
+	tracks chan []int64 // of capacity 1; sent to with the feed's mu held
 }
 
 func startFeed(db *DB) *feed {
-	f := &feed{db: db, server: rand.Text()[:8], listen: make(chan struct{}), logs: map[int64]map[*Log]struct{}{},
-		pending: map[int64]struct{}{}}
+	f := &feed{db: db, server: rand.Text()[:8], listen: make(chan struct{}), logs: map[grown]map[*Log]struct{}{},
+		teams: map[*teamWatch]struct{}{}, pending: map[grown]struct{}{}}
 	f.ctx, f.cancel = context.WithCancel(context.Background())
 	return f
 }
@@ -55,23 +66,66 @@ func (l *Log) Watch(ctx context.Context) (<-chan struct{}, error) {
 	if err := l.checkOpen(); err != nil {
 		return nil, err
 	}
-	if err := l.db.feed.watch(ctx, l); err != nil {
+	f := l.db.feed
+	err := f.watch(ctx, func() {
+		if f.logs[l.place()] == nil {
+			f.logs[l.place()] = map[*Log]struct{}{}
+		}
+		f.logs[l.place()][l] = struct{}{}
+	})
+	if err != nil {
 		return nil, err
 	}
 	return l.grown.Listen(ctx), nil
 }
 
-// watch adds a log, and listens before it returns.
-func (f *feed) watch(ctx context.Context, l *Log) error {
+func (l *Log) place() grown { return grown{l.team, l.track} }
+
+// WatchTeam returns a channel that receives the ids of a team's tracks after they have grown, and sometimes when they have not. Several
+// appends may arrive as one. The channel is closed when ctx ends or the database is closed.
+func (db *DB) WatchTeam(ctx context.Context, team int64) (<-chan []int64, error) {
+	w := &teamWatch{team: team, tracks: make(chan []int64, 1)}
+	f := db.feed
+	if err := f.watch(ctx, func() { f.teams[w] = struct{}{} }); err != nil {
+		return nil, err
+	}
+	context.AfterFunc(ctx, func() {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		f.endTeam(w)
+	})
+	return w.tracks, nil
+}
+
+// endTeam is called with mu held.
+func (f *feed) endTeam(w *teamWatch) {
+	if _, ok := f.teams[w]; ok {
+		delete(f.teams, w)
+		close(w.tracks)
+	}
+}
+
+// add is called with the feed's mu held, which keeps the channel from being filled by another goroutine.
+func (w *teamWatch) add(track int64) {
+	var tracks []int64
+	select {
+	case tracks = <-w.tracks:
+	default: // the receiver has taken the previous ones
+	}
+	if !slices.Contains(tracks, track) {
+		tracks = append(tracks, track)
+	}
+	w.tracks <- tracks
+}
+
+// watch calls add with mu held and returns once the feed listens.
+func (f *feed) watch(ctx context.Context, add func()) error {
 	f.mu.Lock()
 	if f.closed {
 		f.mu.Unlock()
 		return store.ErrClosed
 	}
-	if f.logs[l.track] == nil {
-		f.logs[l.track] = map[*Log]struct{}{}
-	}
-	f.logs[l.track][l] = struct{}{}
+	add()
 	f.begin.Do(func() {
 		f.ended.Go(f.hear)
 		f.ended.Go(f.poll)
@@ -88,9 +142,9 @@ func (f *feed) watch(ctx context.Context, l *Log) error {
 func (f *feed) forget(l *Log) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	delete(f.logs[l.track], l)
-	if len(f.logs[l.track]) == 0 {
-		delete(f.logs, l.track)
+	delete(f.logs[l.place()], l)
+	if len(f.logs[l.place()]) == 0 {
+		delete(f.logs, l.place())
 	}
 }
 
@@ -98,43 +152,58 @@ func (f *feed) close() {
 	f.cancel()
 	f.mu.Lock()
 	f.closed = true
-	watched := slices.Collect(maps.Values(f.logs))
-	f.mu.Unlock()
-	for _, logs := range watched {
+	for _, logs := range f.logs {
 		for l := range logs {
 			l.grown.Close()
 		}
 	}
+	for w := range f.teams {
+		f.endTeam(w)
+	}
+	f.mu.Unlock()
 	f.ended.Wait()
 	f.send()
 }
 
 // notify wakes the watchers of tracks in this process.
-func (f *feed) notify(tracks ...int64) {
+func (f *feed) notify(tracks ...grown) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	for _, track := range tracks {
-		for l := range f.logs[track] {
+	for _, g := range tracks {
+		for l := range f.logs[g] {
 			l.grown.Notify()
+		}
+		for w := range f.teams {
+			if w.team == g.team {
+				w.add(g.track)
+			}
 		}
 	}
 }
 
+// watched returns the teams that have watchers.
 func (f *feed) watched() []int64 {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return slices.Collect(maps.Keys(f.logs))
+	teams := map[int64]struct{}{}
+	for g := range f.logs {
+		teams[g.team] = struct{}{}
+	}
+	for w := range f.teams {
+		teams[w.team] = struct{}{}
+	}
+	return slices.Collect(maps.Keys(teams))
 }
 
 // announce notifies of an append in this process.
-func (f *feed) announce(track int64) {
-	f.notify(track)
+func (f *feed) announce(g grown) {
+	f.notify(g)
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if len(f.pending) == 0 && !f.closed {
 		time.AfterFunc(coalesce, f.send)
 	}
-	f.pending[track] = struct{}{}
+	f.pending[g] = struct{}{}
 }
 
 // send notifies the other servers of the pending tracks.
@@ -153,15 +222,15 @@ func (f *feed) send() {
 	}
 }
 
-// notices writes "SERVER TRACK TRACK ...", in as many texts as needed.
-func notices(server string, tracks []int64) (all []string) {
+// notices writes "SERVER TEAM:TRACK TEAM:TRACK ...", in as many texts as needed.
+func notices(server string, tracks []grown) (all []string) {
 	for len(tracks) > 0 {
-		text := []byte(server)
+		text := server
 		for len(tracks) > 0 && len(text) < maxNotice {
-			text = strconv.AppendInt(append(text, ' '), tracks[0], 10)
+			text += " " + tracks[0].String()
 			tracks = tracks[1:]
 		}
-		all = append(all, string(text))
+		all = append(all, text)
 	}
 	return all
 }
@@ -173,8 +242,9 @@ func (f *feed) heard(notice string) {
 		return
 	}
 	for _, word := range words[1:] {
-		if track, err := strconv.ParseInt(word, 10, 64); err == nil {
-			f.notify(track)
+		var g grown
+		if n, err := fmt.Sscanf(word, "%d:%d", &g.team, &g.track); n == 2 && err == nil {
+			f.notify(g)
 		}
 	}
 }
@@ -207,7 +277,6 @@ func (f *feed) hearOnce(listening func()) error {
 		_ = conn.Close(ctx)
 	}()
 	listening()
-	f.notify(f.watched()...) // of what happened before
 	for {
 		ctx, cancel := context.WithTimeout(f.ctx, pingEvery)
 		notice, err := conn.WaitForNotification(ctx)
@@ -246,38 +315,36 @@ func (f *feed) ping(conn *pgx.Conn) error {
 	return conn.Ping(ctx)
 }
 
-// poll compares the heads of watched tracks until the feed is closed.
+// poll compares the heads of watched teams' tracks until the feed is closed.
 func (f *feed) poll() {
 	ticks := time.NewTicker(pollEvery)
 	defer ticks.Stop()
-	seen := map[int64]string{}
+	seen := map[polled]bool{} // the heads found by the last poll
 	for {
 		select {
 		case <-f.ctx.Done():
 			return
 		case <-ticks.C:
 		}
-		tracks := f.watched()
-		maps.DeleteFunc(seen, func(track int64, _ string) bool { return !slices.Contains(tracks, track) })
-		if len(tracks) == 0 {
-			continue
-		}
-		heads, err := collect(f.ctx, f.db, 0, pgx.RowToStructByPos[polled], `SELECT track, chain, seq FROM heads($1)`, tracks)
+		heads, err := collect(f.ctx, f.db, 0, pgx.RowToStructByPos[polled], `SELECT team, track, chain, seq FROM heads($1)`, f.watched())
 		if err != nil {
 			f.db.opts.Logger.Warn("the heads of tracks cannot be read", "error", err)
+			continue
 		}
-		for _, is := range heads {
-			if head := fmt.Sprint(is.Chain, is.Seq); seen[is.Track] != head {
-				seen[is.Track] = head
-				f.notify(is.Track)
+		now := make(map[polled]bool, len(heads))
+		for _, head := range heads {
+			now[head] = true
+			if !seen[head] {
+				f.notify(grown{head.Team, head.Track})
 			}
 		}
+		seen = now
 	}
 }
 
-// polled is a track's head.
+// polled is a track with its head.
 type polled struct {
-	Track int64
-	Chain string
-	Seq   int64
+	Team, Track int64
+	Chain       string
+	Seq         int64
 }

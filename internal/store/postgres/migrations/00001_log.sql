@@ -43,6 +43,8 @@ CREATE TABLE track (
 	FOREIGN KEY (team, workspace) REFERENCES workspace (team, id) ON DELETE CASCADE
 ) WITH (fillfactor = 40);
 
+CREATE INDEX track_team ON track (team);
+
 -- Keys begin with the team, so that no team can take a number of another team's log. Foreign keys would cost each
 -- append a look-up; rows are written together with their track's and deleted by delete_log.
 CREATE TABLE record (
@@ -93,19 +95,41 @@ CREATE POLICY team ON record USING (team = current_team());
 CREATE POLICY team ON value USING (team = current_team());
 CREATE POLICY team ON snapshot USING (team = current_team());
 
-GRANT SELECT, INSERT ON team, workspace, track, record, value TO planloop_server;
-GRANT UPDATE (seq, hash, phase, is_open, bytes) ON track TO planloop_server;
+GRANT SELECT, INSERT ON team, workspace, track, value TO planloop_server;
+GRANT SELECT ON record TO planloop_server;
+GRANT UPDATE (bytes) ON track TO planloop_server;
 GRANT SELECT, INSERT, UPDATE, DELETE ON snapshot TO planloop_server;
 
--- heads returns where the logs of tracks of any team end, for watching.
+-- heads returns where the logs of teams end, for watching.
 -- +goose StatementBegin
-CREATE FUNCTION heads(tracks bigint[]) RETURNS TABLE (track bigint, chain text, seq bigint) LANGUAGE sql STABLE
+CREATE FUNCTION heads(of_teams bigint[]) RETURNS TABLE (team bigint, track bigint, chain text, seq bigint) LANGUAGE sql STABLE
 	SECURITY DEFINER SET search_path = public, pg_temp
 BEGIN ATOMIC
-	SELECT t.id, t.chain, t.seq FROM public.track t WHERE t.id = ANY (tracks);
+	SELECT t.team, t.id, t.chain, t.seq FROM public.track t WHERE t.team = ANY (of_teams);
 END;
+-- +goose StatementEnd
+
+-- append_record moves a track's head from of_seq - 1 to of_seq and adds the record, and returns the new head's hash, or null if the log does
+-- not end there. Serving processes have no other way to change heads and records.
+-- +goose StatementBegin
+CREATE FUNCTION append_record(of_team bigint, of_track bigint, of_chain text, of_seq bigint, of_phase text, opened boolean, of_line bytea,
+	of_key text) RETURNS bytea LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp
+AS $$
+DECLARE
+	new_hash bytea;
+BEGIN
+	UPDATE track SET seq = of_seq, hash = sha256(hash || of_line), phase = of_phase, is_open = opened, bytes = bytes + octet_length(of_line)
+		WHERE id = of_track AND team = of_team AND chain = of_chain AND seq = of_seq - 1 RETURNING hash INTO new_hash;
+	IF FOUND THEN
+		INSERT INTO record VALUES (of_team, of_track, of_seq, of_phase, new_hash, of_line, of_key);
+	END IF;
+	RETURN new_hash;
+END
+$$;
+-- +goose StatementEnd
 
 -- delete_log deletes everything below a track. It is not for serving processes.
+-- +goose StatementBegin
 CREATE FUNCTION delete_log(of_team bigint, of_track bigint) RETURNS void LANGUAGE sql
 BEGIN ATOMIC
 	DELETE FROM public.record WHERE team = of_team AND track = of_track;
@@ -142,5 +166,5 @@ BEGIN
 END
 $$;
 -- +goose StatementEnd
-REVOKE EXECUTE ON FUNCTION heads, delete_log, purge_track, delete_team FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION heads, purge_track, delete_team TO planloop_server;
+REVOKE EXECUTE ON FUNCTION heads, append_record, delete_log, purge_track, delete_team FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION heads, append_record, purge_track, delete_team TO planloop_server;

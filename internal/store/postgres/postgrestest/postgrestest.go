@@ -130,6 +130,19 @@ func findPrograms() (string, error) {
 
 // start makes a server and starts it.
 func start(settings ...string) (*Server, error) {
+	s, err := newServer(settings)
+	if err != nil {
+		return nil, err
+	}
+	initdb := s.command(`exec "$0"/initdb -D "$1"/data -U planloop -A trust -E UTF8 --locale=C --no-sync`)
+	if out, err := initdb.CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("initdb: %w: %s", err, out)
+	}
+	return s, s.Start()
+}
+
+// newServer makes the folder of a server.
+func newServer(settings []string) (*Server, error) {
 	programs, err := findPrograms()
 	if err != nil {
 		return nil, err
@@ -138,21 +151,27 @@ func start(settings ...string) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{programs: programs, dir: dir, settings: append([]string{"listen_addresses=", "unix_socket_directories=" + dir, "fsync=off",
-		"max_connections=200", "shared_buffers=32MB", "jit=off"}, settings...)}
 	if os.Getuid() == 0 {
 		if out, err := exec.Command("chown", account(), dir).CombinedOutput(); err != nil {
 			return nil, fmt.Errorf("chown: %w: %s", err, out)
 		}
 	}
-	initdb := s.command(`exec "$0"/initdb -D "$1"/data -U planloop -A trust -E UTF8 --locale=C --no-sync`)
-	if out, err := initdb.CombinedOutput(); err != nil {
-		return nil, fmt.Errorf("initdb: %w: %s", err, out)
+	return &Server{programs: programs, dir: dir, settings: append([]string{"listen_addresses=", "unix_socket_directories=" + dir, "fsync=off",
+		"max_connections=200", "shared_buffers=32MB", "jit=off"}, settings...)}, nil
+}
+
+// Replica returns a running copy of the server that follows it.
+func (s *Server) Replica(t testing.TB) *Server {
+	t.Helper()
+	replica, err := newServer(nil)
+	check(t, err)
+	t.Cleanup(replica.end)
+	copying := replica.command(`exec "$0"/pg_basebackup -D "$1"/data -R -h "$2" -U planloop -X stream -c fast --no-sync`, s.dir)
+	if out, err := copying.CombinedOutput(); err != nil {
+		t.Fatalf("pg_basebackup: %v: %s", err, out)
 	}
-	if err := s.Start(); err != nil {
-		return nil, err
-	}
-	return s, nil
+	check(t, replica.Start())
+	return replica
 }
 
 // account is the user that the server runs as if this is root, which PostgreSQL refuses.
@@ -181,7 +200,7 @@ const guardScript = `programs=$0 dir=$1; shift
 	cat >/dev/null
 	kill -INT $! 2>/dev/null
 	wait $!
-	[ -e "$dir"/keep ] || rm -rf "$dir"/data "$dir"/log`
+	[ -e "$dir"/keep ] || rm -rf "$dir"`
 
 // Start starts the server after Stop, and waits until it answers.
 func (s *Server) Start() error {
@@ -227,8 +246,10 @@ func (s *Server) Stop(mode string) error {
 
 // end stops the server and deletes its folder.
 func (s *Server) end() {
-	_ = s.stdin.Close()
-	_ = s.guard.Wait()
+	if s.guard != nil {
+		_ = s.stdin.Close()
+		_ = s.guard.Wait()
+	}
 	_ = os.RemoveAll(s.dir)
 }
 
