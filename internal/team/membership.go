@@ -183,12 +183,13 @@ func Label(name string) string {
 		parts := strings.FieldsFunc(text, func(r rune) bool { return (r < 'a' || r > 'z') && (r < '0' || r > '9') })
 		return strings.Join(parts, "-")
 	}
-	name = keep(name)
-	name = cmp.Or(strings.TrimRight(name[:min(len(name), 40)], "-"), "agent")
-	if mark = keep(mark); isMarked && mark != "" {
-		name += "#" + mark[:min(len(mark), 12)]
+	const most, mostOfName = 39, 26 // bytes, also of a name with a mark
+	if mark = keep(mark); !isMarked || mark == "" {
+		name = keep(name)
+		return cmp.Or(strings.TrimRight(name[:min(len(name), most)], "-"), "agent")
 	}
-	return name
+	name = keep(name)
+	return cmp.Or(strings.TrimRight(name[:min(len(name), mostOfName)], "-"), "agent") + "#" + mark[:min(len(mark), most-mostOfName-1)]
 }
 
 // Actor returns an actor of this machine as its team names it.

@@ -252,7 +252,7 @@ func TestLabels(t *testing.T) {
 	m := team.Membership{Member: "ann", Role: teamwire.RoleMember}
 	for name, want := range map[string]string{
 		"claude-code#a1b2c3": "ann/claude-code#a1b2c3", "Reviewer 2": "ann/reviewer-2", "бот": "ann/agent", "a/b": "ann/a-b",
-		"ann/codex": "ann/codex", strings.Repeat("x", 60): "ann/" + strings.Repeat("x", 40),
+		"ann/codex": "ann/codex", strings.Repeat("x", 60): "ann/" + strings.Repeat("x", 39),
 	} {
 		got := m.Actor(plan.NewActor(plan.ChannelMCP, name)).Name
 		if got != want || m.Actor(plan.NewActor(plan.ChannelMCP, got)).Name != want {
