@@ -67,6 +67,9 @@ func (a *app) isHeldIn(ctx context.Context, ws *openWorkspace) (bool, error) {
 		on = ws.presence.Bound(session).Track
 	}
 	if on == "" {
+		if isClosed, err := a.refreshCopies(ctx, ws.place); err != nil || isClosed {
+			return true, err
+		}
 		restricting, err := a.restrictingTracks(ctx, ws.place)
 		return slices.ContainsFunc(restricting, func(t restrictingTrack) bool { return !t.isIdle }), err
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"os"
 	"time"
 
 	"github.com/planloop/planloop/internal/presence"
@@ -134,4 +135,23 @@ func (a *app) openCopy(stateDir string, c *team.Copy) (*session.Session, team.Pr
 func (a *app) isFollowed() bool {
 	folder, err := workspace.TeamFolder(a.getenv, "")
 	return err == nil && team.IsFollowed(folder)
+}
+
+// refreshCopies brings the copies of a workspace up to date, and reports whether one of them lets hooks refuse changes.
+func (a *app) refreshCopies(ctx context.Context, place workspace.Workspace) (isClosed bool, err error) {
+	folder, err := workspace.TeamFolder(a.getenv, "")
+	if _, missing := os.Lstat(folder); err != nil || missing != nil {
+		return false, nil
+	}
+	for _, track := range place.Tracks() {
+		if _, isCopy, err := team.PlaceOf(track.StateDir); !isCopy && err == nil {
+			continue
+		}
+		opened, err := a.openTrack(ctx, track)
+		if err != nil {
+			return true, err
+		}
+		isClosed = isClosed || opened.copied.isClosed()
+	}
+	return isClosed, nil
 }
