@@ -54,6 +54,7 @@ func layers() []layer {
 		{folder: "internal/cli", imports: []string{"..."}},
 		{folder: "internal/store", imports: []string{"plan", "internal/safefile", "internal/broadcast"}},
 		{folder: "internal/session", imports: []string{"plan", "internal/store", "internal/broadcast"}},
+		{folder: "internal/team", imports: onBase("internal/session", "internal/store", "internal/teamwire")},
 		{folder: "internal/verbs", imports: onBase("gates", "prompts", "resources", "internal/session",
 			"internal/strict", "internal/synonyms", "internal/workspace")},
 		{folder: "internal/synonyms", imports: []string{"internal/strict"}},

@@ -18,7 +18,7 @@ func (s *Server) caller(ctx context.Context, service *verbs.Service) verbs.Calle
 	if connection != "" {
 		s.connections.join(connection, actor, service)
 	}
-	return verbs.Caller{Actor: actor, Session: s.session(ctx), Face: Tools{s.opts.Toolsets, s.opts.User, s.opts.Servers}}
+	return service.As(verbs.Caller{Actor: actor, Session: s.session(ctx), Face: Tools{s.opts.Toolsets, s.opts.User, s.opts.Servers}})
 }
 
 // session returns the session that a request belongs to, also outside calls and reads, where none can be named.

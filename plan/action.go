@@ -98,6 +98,7 @@ var actionTable = sync.OnceValue(func() map[reflect.Type]traits {
 		reflect.TypeFor[AnswerStep](): {word: "answer_step", joinsPlanning: true},
 		reflect.TypeFor[Replan]():     {word: "replan"},
 		reflect.TypeFor[AddContext](): {word: "add_context"},
+		reflect.TypeFor[ShareTrack](): {word: "share_track", isPlanning: true, anyPlan: true},
 	}
 })
 
@@ -130,6 +131,31 @@ func decision(word string) traits {
 
 // ActionWord returns the action's word in the log.
 func ActionWord(a Action) string { return traitsOf(a).word }
+
+// Actions returns one zero value of each type of action, by its word, for decoders.
+func Actions() map[string]Action {
+	all := map[string]Action{}
+	for kind := range actionTable() {
+		a := reflect.Zero(kind).Interface().(Action)
+		all[ActionKind(a)] = a
+	}
+	all[batchKind] = Batch{}
+	return all
+}
+
+// batchKind is the word for a Batch, which has a word of its author in the log.
+const batchKind = "batch"
+
+// ActionKind returns the word for the action's type.
+func ActionKind(a Action) string {
+	switch a.(type) {
+	case Batch:
+		return batchKind
+	case DecideDraft:
+		return "decide_draft"
+	}
+	return ActionWord(a)
+}
 
 // permit refuses the action if its actor lacks the required standing.
 func (t traits) permit(f Facts) error {

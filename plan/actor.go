@@ -128,6 +128,8 @@ type Actor struct {
 	IsUnconfirmed bool `json:"-"` // a person who has not confirmed that an approved, unfinished plan may go
 
 	Scope Attempt `json:"-"` // the only attempt the agent may work on, if planloop started it for one; else zero
+
+	Proof string `json:"-"` // signs a decision of a person, such as passkey; "" for none
 }
 
 // NewActor returns the actor of that name on a channel.

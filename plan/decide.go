@@ -22,6 +22,9 @@ type Facts struct {
 
 	Missing map[StepID][]string // files that steps create and that do not exist, of the steps that the action marks done
 
+	Policy  *Policy  // the team's; nil: one person's approval is enough
+	Members []string // the team's; nil: not known
+
 	findings GateFindings // by the gates, in the action
 }
 
@@ -77,6 +80,7 @@ func Decide(s State, a Action, f Facts) ([]Event, error) {
 		s = Apply(s, expired)
 	}
 	f.Limits = s.LimitsInForce(f.Limits)
+	f.Limits.PersonOnly = f.Limits.PersonOnly || f.Policy != nil
 	f.Limits.NeverAsk = f.Limits.NeverAsk && s.maySkipQuestions(f.Actor)
 	if batch, is := a.(Batch); is {
 		f.findings = batch.Findings

@@ -18,7 +18,11 @@ import (
 // caller returns an agent started for a step, a named agent, the client of a server with the same host, CI, or the user.
 func (a *app) caller() verbs.Caller {
 	if agent, is := a.stepAgentActor(plan.ChannelAgentShell); is {
-		return verbs.Caller{Actor: agent, Face: a.face()}
+		caller := verbs.Caller{Actor: agent, Face: a.face()}
+		if ws := a.ws.Load(); ws != nil {
+			caller = ws.verbs.As(caller)
+		}
+		return caller
 	}
 	found := a.evidence().Present() // also on a shared terminal: the core refuses decisions there
 	who := workspace.Caller{Agent: a.agentName(), Login: a.login(), CI: workspace.InCI(a.getenv), Terminal: a.inIsTerminal,
@@ -27,8 +31,11 @@ func (a *app) caller() verbs.Caller {
 		who.Server = ws.client()
 	}
 	caller := verbs.Caller{Actor: who.Actor(), Face: a.face(), Progress: a.noteWait()}
-	if ws := a.ws.Load(); ws != nil && caller.Actor.Kind == plan.Agent {
-		caller.Session = ws.callingSession()
+	if ws := a.ws.Load(); ws != nil {
+		if caller.Actor.Kind == plan.Agent {
+			caller.Session = ws.callingSession()
+		}
+		caller = ws.verbs.As(caller)
 	}
 	return caller
 }
@@ -119,7 +126,7 @@ const (
 func accessFor(command string) (may access, flags map[string]access) {
 	switch command {
 	case "show", "status", "resume", "prompt", "step logs", "log", "plan list", "plan diff", "plan status", "plan allows", "confine",
-		"template list", "template show", "servers", "hosts", "version", "help", "completion bash", "completion zsh", "completion fish",
+		"template list", "template show", "team status", "team members", "servers", "hosts", "version", "help", "completion bash", "completion zsh", "completion fish",
 		"completion powershell", cobra.ShellCompRequestCmd, cobra.ShellCompNoDescRequestCmd:
 		return readAccess, nil
 	case "template apply", "step add", "step edit", "step move", "step remove", "step mark", "step claim", "step next", "step skip",

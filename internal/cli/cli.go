@@ -166,7 +166,7 @@ func newRootCommand(a *app) *cobra.Command {
 	addGroup(root, "Other programs:", newServeCommand(a), newCommand("servers", "", noArguments, a.servers), newHookCommand(a),
 		newExportCommand(a), a.replacing(newImportCommand(a)))
 	addGroup(root, "Care:", newInitCommand(a), newDemoCommand(a), newHostsCommand(a), newDoctorCommand(a),
-		newPurgeCommand(a), newCommand("version", "", noArguments, a.printVersion))
+		newPurgeCommand(a), newTeamCommand(a), newCommand("version", "", noArguments, a.printVersion))
 	root.AddCommand(completed(newCommand("configuration", "", nil, nil), withGates)) // a topic
 	a.addStandardCommands(root)
 	a.shortenHelp(root)

@@ -44,7 +44,7 @@ func newHookCommand(a *app) *cobra.Command {
 
 // hook answers a host. In planning mode every error refuses the call; otherwise errors stay silent.
 func (a *app) hook(ctx context.Context, host hook.Host, event string) error {
-	a.noWarnings, a.inIsTerminal = true, false // no person runs a host's hooks, even if one started the host
+	a.isHook, a.noWarnings, a.inIsTerminal = true, true, false // no person runs a host's hooks, even if one started the host
 	a.recordErrors("hook " + string(host) + " " + event)
 	if unknown := hook.NameProblem(host, event); unknown != "" { // does not stop the host, but a person should see it
 		fmt.Fprintln(a.err, unknown)
@@ -366,15 +366,16 @@ func (a *app) adopt(ctx context.Context, ws *openWorkspace, call hook.Call) {
 // hookReports lists the hooks that have called, and their agents.
 type hookReports struct {
 	*presence.Registry
-	app   *app
-	place workspace.Workspace
+	app    *app
+	place  workspace.Workspace
+	copied teamCopy
 }
 
 // Agents returns the agents at work.
 func (h hookReports) Agents() []verbs.ActiveAgent {
 	var all []verbs.ActiveAgent
 	for _, one := range h.Registry.Agents() {
-		work := verbs.ActiveAgent{Agent: one.Client, Self: one.IsSelf, HTTP: one.HTTP, Host: one.Sign.Host, Answered: one.Sign.ToolChecked}
+		work := verbs.ActiveAgent{Agent: h.named(one.Client), Self: one.IsSelf, HTTP: one.HTTP, Host: one.Sign.Host, Answered: one.Sign.ToolChecked}
 		for _, call := range one.Unseen {
 			work.Unseen = append(work.Unseen, verbs.UnseenCall(call))
 		}
@@ -389,6 +390,14 @@ func (h hookReports) Agents() []verbs.ActiveAgent {
 		all = append(all, work)
 	}
 	return all
+}
+
+// named returns an agent's name on the track.
+func (h hookReports) named(agent string) string {
+	if h.copied.Copy == nil {
+		return agent
+	}
+	return h.copied.Actor(plan.NewActor(plan.ChannelMCP, agent)).Name
 }
 
 // otherTrack returns the track that all of the sessions are on, if it is another one than this; else "".

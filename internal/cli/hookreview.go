@@ -20,7 +20,7 @@ import (
 func (a *app) hostAgent(ws *openWorkspace, call hook.Call) verbs.Caller {
 	caller := a.hookCaller(ws)
 	if caller.Actor.Kind != plan.Agent {
-		caller = verbs.Caller{Actor: plan.NewActor(plan.ChannelAgentShell, string(call.Host)), Face: terminal.CommandLine{}}
+		caller = ws.verbs.As(verbs.Caller{Actor: plan.NewActor(plan.ChannelAgentShell, string(call.Host)), Face: terminal.CommandLine{}})
 	}
 	return caller
 }

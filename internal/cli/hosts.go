@@ -125,7 +125,7 @@ func (a *app) enforcementOn(ctx context.Context, place workspace.Workspace, k ho
 	if err != nil {
 		return found
 	}
-	for i, agent := range slices.DeleteFunc(hookReports{ws.presence, a, place}.Agents(), func(agent verbs.ActiveAgent) bool {
+	for i, agent := range slices.DeleteFunc(hookReports{ws.presence, a, place, ws.copied}.Agents(), func(agent verbs.ActiveAgent) bool {
 		return agent.Title != k.Title
 	}) {
 		if one := ws.verbs.EnforcementIn(state, agent); i == 0 || found.State == verbs.Enforced {

@@ -67,6 +67,9 @@ func (a *app) isHeldIn(ctx context.Context, ws *openWorkspace) (bool, error) {
 		on = ws.presence.Bound(session).Track
 	}
 	if on == "" {
+		if isClosed, err := a.refreshCopies(ctx, ws.place); err != nil || isClosed {
+			return true, err
+		}
 		restricting, err := a.restrictingTracks(ctx, ws.place)
 		return slices.ContainsFunc(restricting, func(t restrictingTrack) bool { return !t.isIdle }), err
 	}
@@ -74,8 +77,8 @@ func (a *app) isHeldIn(ctx context.Context, ws *openWorkspace) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	if restricted, err := track.verbs.Restricted(ctx); err != nil || restricted {
-		return restricted, err
+	if restricted, err := track.verbs.Restricted(ctx); err != nil || restricted || track.copied.isClosed() {
+		return true, err
 	}
 	by, err := a.holder(ctx, ws.place, ws.presence, session)
 	return by != nil, err
@@ -197,14 +200,20 @@ func (a *app) modeOf(ctx context.Context, other workspace.Workspace) (phase plan
 	if err != nil {
 		return phase, mode, err
 	}
+	copied, err := a.copyIn(other.StateDir)
+	if err != nil {
+		return phase, mode, err
+	}
 	s := session.New(sqlite.New(other.StateDir, sqlite.Options{}), session.Options{Limits: config.Limits(), Mark: other,
-		Logger: a.logger()})
+		Decider: copied.decider(), Logger: a.logger()})
 	defer func() { _ = s.Close() }()
 	seen := presence.Open(other.StateDir, presence.Options{Logger: a.logger(), Shared: other.SharedDir()})
-	service := verbs.New(s, verbs.Options{Presence: seen, Limits: config.Limits()})
+	service := verbs.New(s, verbs.Options{Presence: copied.presence(seen), Limits: config.Limits()})
 	if phase, _, err = service.Phase(ctx); err != nil || !phase.IsRestricted() {
 		return phase, mode, err
 	}
 	state, err := service.State(ctx)
-	return state.PhaseNow(), state.ModeNow(), err
+	mode = state.ModeNow()
+	mode.By = copied.localName(mode.By)
+	return state.PhaseNow(), mode, err
 }

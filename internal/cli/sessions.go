@@ -27,9 +27,10 @@ import (
 
 // tracks implements verbs.Tracks for a workspace on one of its tracks.
 type tracks struct {
-	app   *app
-	place workspace.Workspace
-	seen  *presence.Registry
+	app    *app
+	place  workspace.Workspace
+	seen   *presence.Registry
+	copied teamCopy
 }
 
 func (t tracks) Name() string { return t.place.TrackName() }
@@ -163,17 +164,18 @@ func (t tracks) Bind(c verbs.Caller, from, to verbs.Binding) {
 }
 
 func (t tracks) IsAgent(name string) bool {
+	name = t.copied.localName(name)
 	return strings.Contains(name, "#") || t.seen.Bound(name).Track != "" ||
 		slices.ContainsFunc(t.seen.Servers(), func(s presence.Server) bool { return s.Client == name })
 }
 
 func (t tracks) Title(agent string) string {
-	host, _ := hosts.OfClient(agent)
+	host, _ := hosts.OfClient(t.copied.localName(agent))
 	return host.Title
 }
 
 func (t tracks) Serves(agent string, c verbs.Caller) bool {
-	return serves(t.seen, agent, c.Session)
+	return serves(t.seen, t.copied.localName(agent), c.Session)
 }
 
 func serves(seen *presence.Registry, agent, session string) bool {
@@ -195,7 +197,7 @@ func (a *app) openTrack(ctx context.Context, place workspace.Workspace) (*openWo
 	if inner == nil {
 		inner = a.within(place)
 		inner.settings, inner.serving, inner.server, inner.flags = a.settings, a.serving, a.server, a.flags
-		inner.hookSession = a.hookSession
+		inner.hookSession, inner.isHook = a.hookSession, a.isHook
 		if a.tracks == nil {
 			a.tracks = map[string]*app{}
 		}

@@ -41,6 +41,7 @@ type app struct {
 	serving    bool              // standard error is a log
 	detached   bool              // it serves the review page without a terminal
 
+	isHook      bool   // a host's hook calls
 	hookSession string // the host's session, as it tells a hook
 	isCleared   bool   // that session continues a conversation that the user has cleared
 
@@ -55,6 +56,8 @@ type app struct {
 
 	tracksMu sync.Mutex
 	tracks   map[string]*app // for the opened other tracks, also of other workspaces, by state folder; guarded by tracksMu
+
+	stopFollowing func() // ends the follower of teams' tracks; nil: this process has none
 
 	opening sync.Mutex
 	ws      atomic.Pointer[openWorkspace] // written under opening, read without a lock
@@ -75,6 +78,7 @@ type openWorkspace struct {
 	notices          notices
 	servers          *otherServers
 	mirror           *mirror
+	copied           teamCopy
 }
 
 // open finds the workspace, reads its configuration and prepares its log, once. The log is neither read nor created until a verb needs it.
@@ -98,23 +102,28 @@ func (a *app) open(ctx context.Context, roots mcpserver.Roots) (*openWorkspace, 
 		return nil, err
 	}
 	copied := a.newMirror(place, config.Mirror)
-	s, seen, rest, err := a.openSession(ctx, place, session.Options{Limits: config.Limits(), Changed: copied.changed, Logger: a.logger()})
+	shared, err := a.copyIn(place.StateDir)
+	if err != nil {
+		return nil, err
+	}
+	s, seen, rest, err := a.openSession(ctx, place, shared,
+		session.Options{Limits: config.Limits(), Changed: copied.changed, Logger: a.logger()})
 	if err != nil {
 		return nil, err
 	}
 	copied.session = s
 	options := verbs.Options{
-		Workspace: describePlace(place), Unicode: config.Unicode, Presence: seen, Lease: config.Lease, Limits: config.Limits(),
+		Workspace: describePlace(place), Unicode: config.Unicode, Presence: shared.presence(seen), Actor: shared.actor(), Lease: config.Lease, Limits: config.Limits(),
 		Gates: func(gate string) gates.Level {
 			return config.Gates.Level(gate, gates.ByProfile(config.Gates.Profile, gate))
 		},
 		GateAll: config.Gates.Profile == gates.Strict, Unconfigured: !config.Gates.Asked,
 		Doubt: place.Doubt, Model: a.configuredModel(config.Model), Templates: a.templates(place), Engine: stepEngine{a},
-		Hooks: hookReports{seen, a, place}, HooksRequired: config.HooksRequired, Engines: engines{presence: seen, session: s},
+		Hooks: hookReports{seen, a, place, shared}, HooksRequired: config.HooksRequired, Engines: engines{presence: seen, session: s},
 	}
 	if !a.flags.ephemeral {
 		options.Detach = a.detachEngine
-		options.Tracks, options.Engines = tracks{a, place, seen}, engines{place.StateDir, seen, s}
+		options.Tracks, options.Engines = tracks{a, place, seen, shared}, engines{place.StateDir, seen, s}
 		options.LockHolder = func(lock string) string { return lockHolder(place, lock) }
 	}
 	others := &otherServers{app: a, place: place, section: config.Servers}
@@ -143,13 +152,14 @@ func (a *app) open(ctx context.Context, roots mcpserver.Roots) (*openWorkspace, 
 	beneath := func() bool { return seen.IsNested(a.ancestors, workspace.HostSession(a.getenv)) }
 	calling := sync.OnceValue(func() string { return a.sessionIn(seen) })
 	now := &openWorkspace{place, config, s, rest, seen, verbs.New(s, options), client, calling, seen.Served, beneath, answer, others,
-		copied}
+		copied, shared}
 	a.ws.Store(now)
+	a.refresh(ctx, now)
 	return now, nil
 }
 
 // openSession opens the log of a track, and the signs of life beside it. release closes the log's files until their next use.
-func (a *app) openSession(ctx context.Context, place workspace.Workspace,
+func (a *app) openSession(ctx context.Context, place workspace.Workspace, shared teamCopy,
 	o session.Options) (s *session.Session, seen *presence.Registry, release func() error, err error) {
 	signs := presence.Options{Logger: a.logger(), Server: a.server, Remote: a.serving && a.server == nil, Shared: place.SharedDir()}
 	if a.flags.ephemeral {
@@ -179,7 +189,7 @@ func (a *app) openSession(ctx context.Context, place workspace.Workspace,
 		Warn: func(err error) { a.warn(err.Error()) },
 	})
 	seen = presence.Open(place.StateDir, signs)
-	o.Presence, o.Mark = seen, place
+	o.Presence, o.Mark, o.Decider = shared.presence(seen), place, shared.decider()
 	return session.New(log, o), seen, log.CloseFiles, nil
 }
 
@@ -200,6 +210,9 @@ func (a *app) close() error {
 	ws := a.ws.Load()
 	if ws == nil {
 		return failed
+	}
+	if a.stopFollowing != nil {
+		a.stopFollowing()
 	}
 	ws.notices.close(a)
 	ws.servers.close()

@@ -63,6 +63,17 @@ func NewStream(address *url.URL, given *http.Client, logger *slog.Logger) *Clien
 	return c
 }
 
+// At returns the client for a path, which may have a query, below the address. It shares the connections.
+func (c *Client) At(path string) (*Client, error) {
+	address, err := url.Parse(strings.TrimSuffix(c.address.String(), "/") + path)
+	if err != nil || address.Host != c.address.Host || address.Scheme != c.address.Scheme {
+		return nil, errors.New("the path leads to another address")
+	}
+	to := *c
+	to.address = address
+	return &to, nil
+}
+
 // Close closes the idle connections.
 func (c *Client) Close() { c.http.CloseIdleConnections() }
 

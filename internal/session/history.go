@@ -177,6 +177,10 @@ func (s *Session) Restore(ctx context.Context, by plan.Actor, id string) (Outcom
 // Purge deletes the whole history, current plan included, and begins a new one that records the
 // purge. It cannot be undone; only a person may ask for it.
 func (s *Session) Purge(ctx context.Context, by plan.Actor) error {
+	if s.opts.Decider != nil {
+		return plan.Refuse(plan.Conflict, "", "this history belongs to a team",
+			"ask the team's admin to purge it on the server, or leave the team with: planloop team leave")
+	}
 	if err := s.takeTurn(ctx); err != nil {
 		return err
 	}

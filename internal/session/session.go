@@ -24,6 +24,7 @@ type Options struct {
 	Limits   plan.Limits
 	Presence Presence         // nil: no actor is ever seen
 	Mark     Mark             // nil: planning mode leaves no mark outside the log
+	Decider  Decider          // decides about a log that is a copy of a team's; nil: this process decides
 	Main     *Session         // of the track main: its signals concern this track too; nil: this is main
 	Changed  func()           // called after each change by this session, which it must not use; nil: not called
 	Now      func() time.Time // nil: time.Now
@@ -169,12 +170,24 @@ func (s *Session) setMark(phase plan.Phase) {
 
 // PutValue keeps a value that is too large for the log; see store.Log.
 func (s *Session) PutValue(ctx context.Context, value []byte) (name string, err error) {
+	if s.opts.Decider != nil {
+		if _, err := s.opts.Decider.PutValue(ctx, value); err != nil {
+			return "", err
+		}
+	}
 	return s.log.PutValue(ctx, value)
 }
 
 // Value returns the value that PutValue has kept under a name.
 func (s *Session) Value(ctx context.Context, name string) ([]byte, error) {
-	return s.log.Value(ctx, name)
+	value, err := s.log.Value(ctx, name)
+	if s.opts.Decider == nil || !errors.Is(err, store.ErrNoValue) {
+		return value, err
+	}
+	if value, err = s.opts.Decider.Value(ctx, name); err == nil {
+		_, err = s.log.PutValue(ctx, value)
+	}
+	return value, err
 }
 
 func (s *Session) takeTurn(ctx context.Context) error {
@@ -281,6 +294,9 @@ type Prepare func(plan.State, *plan.Facts) error
 // come from the store.
 func (s *Session) Do(ctx context.Context, by plan.Actor, a plan.Action, prepare Prepare) (Outcome, error) {
 	main := s.mainState(ctx)
+	if s.opts.Decider != nil {
+		return s.doShared(ctx, by, a, prepare, main)
+	}
 	if err := s.takeTurn(ctx); err != nil {
 		return Outcome{}, err
 	}
@@ -370,8 +386,19 @@ func (s *Session) listOpen(on bool) {
 // decide returns the record for a in the present state, without events if it changes nothing.
 func (s *Session) decide(by plan.Actor, a plan.Action, prepare Prepare, main plan.State) (plan.Record, error) {
 	state := s.state.WithWorkspaceSignals(main)
-	now := state.NextTime(s.opts.Now())
-	facts := plan.Facts{Now: now, Actor: by, Limits: s.opts.Limits, Sightings: map[string]plan.Sighting{}}
+	facts := s.facts(by, a, state)
+	if prepare != nil {
+		if err := prepare(state, &facts); err != nil {
+			return plan.Record{}, err
+		}
+	}
+	events, err := plan.Decide(state, a, facts)
+	return plan.Record{Seq: state.Revision + 1, Action: plan.ActionWord(a), Actor: by, Time: facts.Now, Events: events}, err
+}
+
+// facts returns the session's own facts about an action.
+func (s *Session) facts(by plan.Actor, a plan.Action, state plan.State) plan.Facts {
+	facts := plan.Facts{Now: state.NextTime(s.opts.Now()), Actor: by, Limits: s.opts.Limits, Sightings: map[string]plan.Sighting{}}
 	if s.opts.Presence != nil {
 		for _, name := range plan.ClaimOwners(state, a) {
 			facts.Sightings[name] = s.opts.Presence.Seen(name)
@@ -380,13 +407,7 @@ func (s *Session) decide(by plan.Actor, a plan.Action, prepare Prepare, main pla
 			facts.LastActivity = s.opts.Presence.LastActivity()
 		}
 	}
-	if prepare != nil {
-		if err := prepare(state, &facts); err != nil {
-			return plan.Record{}, err
-		}
-	}
-	events, err := plan.Decide(state, a, facts)
-	return plan.Record{Seq: state.Revision + 1, Action: plan.ActionWord(a), Actor: by, Time: now, Events: events}, err
+	return facts
 }
 
 const (

@@ -13,6 +13,8 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/planloop/planloop/internal/store"
+	"github.com/planloop/planloop/internal/store/postgres"
+	"github.com/planloop/planloop/internal/store/postgres/postgrestest"
 	"github.com/planloop/planloop/internal/store/sqlite"
 	"github.com/planloop/planloop/internal/testenv"
 	"github.com/planloop/planloop/plan"
@@ -26,19 +28,41 @@ type engine struct {
 	// each call, as another process would have, or the same one if a log lives in one process
 	// alone.
 	make func(t *testing.T) (open func() store.Log)
+
+	// weakLock says that the lock excludes only handles of one process, and that open gives those of several.
+	weakLock bool
 }
 
 // engines lists the implementations of store.Log. Each must pass every test below.
 func engines() []engine {
 	return []engine{
-		{"memory", func(*testing.T) func() store.Log {
+		{name: "memory", make: func(*testing.T) func() store.Log {
 			log := store.NewMemory()
 			return func() store.Log { return log }
 		}},
-		{"sqlite", func(t *testing.T) func() store.Log {
+		{name: "postgres", make: func(t *testing.T) func() store.Log { return servers(t, 1) }},
+		{name: "postgres of two servers", weakLock: true, make: func(t *testing.T) func() store.Log { return servers(t, 2) }},
+		{name: "sqlite", make: func(t *testing.T) func() store.Log {
 			dir := filepath.Join(t.TempDir(), "state", "log")
 			return func() store.Log { return sqlite.New(dir, sqlite.Options{}) }
 		}},
+	}
+}
+
+// servers opens handles on a log of a database in turn, as each of n servers does.
+func servers(t *testing.T, n int) func() store.Log {
+	dsn := postgrestest.Start(t)
+	var all []*postgres.DB
+	var team, track int64
+	for range n {
+		var db *postgres.DB
+		db, team, track = postgrestest.OpenTeam(t, dsn)
+		all = append(all, db)
+	}
+	opened := 0
+	return func() store.Log {
+		opened++
+		return all[opened%n].Log(team, track)
 	}
 }
 
@@ -65,12 +89,18 @@ func TestContract(t *testing.T) {
 		{"LockExcludes", testLockExcludes},
 		{"LockIsBounded", testLockIsBounded},
 		{"AppendUnderLock", testAppendUnderLock},
+		{"Keys", testKeys},
 		{"Close", testClose},
 	}
 	for _, e := range engines() {
 		t.Run(e.name, func(t *testing.T) {
 			for _, c := range contract {
-				t.Run(c.name, func(t *testing.T) { c.test(t, closing(t, e.make(t))) })
+				t.Run(c.name, func(t *testing.T) {
+					if e.weakLock && strings.HasPrefix(c.name, "Lock") {
+						t.Skip("the lock excludes only handles of one server")
+					}
+					c.test(t, closing(t, e.make(t)))
+				})
 			}
 		})
 	}
@@ -97,6 +127,37 @@ func testValues(t *testing.T, open opener) {
 	testenv.Must(log.Purge(t.Context(), setUp(1)))(t)
 	if _, err := other.Value(t.Context(), name); !errors.Is(err, store.ErrNoValue) {
 		t.Errorf("after a purge: %v", err)
+	}
+}
+
+// testKeys: a key is found with its record from any handle, and is accepted once.
+func testKeys(t *testing.T, open opener) {
+	log, isKeyed := open().(store.Keyed)
+	if !isKeyed {
+		t.Skip("the log keeps no keys")
+	}
+	other := open().(store.Keyed)
+	mustAppend(t, log, setUp(1))
+	keyed := store.WithKey(t.Context(), "k1")
+	testenv.Must(log.Append(keyed, mark(2, 1)))(t)
+	mustAppend(t, other, mark(3, 1))
+	for _, handle := range []store.Keyed{log, other} {
+		if seq, found, err := handle.ByKey(t.Context(), "k1"); seq != 2 || !found || err != nil {
+			t.Errorf("by key: %d, %v, %v", seq, found, err)
+		}
+		if seq, found, err := handle.ByKey(t.Context(), "k2"); found || err != nil {
+			t.Errorf("by an unknown key: %d, %v, %v", seq, found, err)
+		}
+		if _, err := handle.Append(keyed, mark(4, 1)); !errors.Is(err, store.ErrRepeated) {
+			t.Errorf("a second append with the key: %v", err)
+		}
+	}
+	if head := mustHead(t, log); head.Seq != 3 {
+		t.Errorf("the head is %+v", head)
+	}
+	testenv.Must(log.Purge(store.WithKey(t.Context(), "k3"), setUp(1)))(t)
+	if _, found, err := other.ByKey(t.Context(), "k1"); found || err != nil {
+		t.Errorf("a purged key: %v, %v", found, err)
 	}
 }
 

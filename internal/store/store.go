@@ -40,7 +40,8 @@ type Snapshot struct {
 type Log interface {
 	// Lock takes the workspace's lock, which keeps every other process and goroutine from
 	// appending. It waits until ctx ends or the implementation's own limit is reached; then the
-	// error wraps ErrBusy.
+	// error wraps ErrBusy. A log in a database server keeps out only this process; Append judges between
+	// processes.
 	Lock(ctx context.Context) (unlock func(), err error)
 
 	// Append adds r, synced, or not at all. r.Seq must be the head's plus one; otherwise the error
@@ -92,6 +93,13 @@ type Log interface {
 	Close() error
 }
 
+// Copy is a Log that can be the copy of another.
+type Copy interface {
+	Log
+	// BeginChain is Purge with the given name for the new chain, which must be a name that NewChain returned for another log.
+	BeginChain(ctx context.Context, chain string, first plan.Record) (Head, error)
+}
+
 // Errors of a Log, to match with errors.Is. The text of the wrapping error names the file and the
 // remedy.
 var (
@@ -104,7 +112,32 @@ var (
 	ErrIO       = errors.New("the disk failed") // the data on it may still be good
 	ErrClosed   = errors.New("the log is closed")
 	ErrNoValue  = errors.New("the value is missing")
+
+	// Only of logs in a database server.
+	ErrUnreachable = errors.New("the database cannot be reached") // or its answer to a change was lost
+	ErrTooLarge    = errors.New("the limit for one value or record is exceeded")
+	ErrRepeated    = errors.New("the log has a record with this key")
 )
+
+type keyInContext struct{}
+
+// WithKey returns a context for Append and Purge that stores key, which must be unique in the log, with the
+// record. An append whose key the log has fails with ErrRepeated.
+func WithKey(ctx context.Context, key string) context.Context {
+	return context.WithValue(ctx, keyInContext{}, key)
+}
+
+// KeyOf returns the key that WithKey has set, or "".
+func KeyOf(ctx context.Context) string {
+	key, _ := ctx.Value(keyInContext{}).(string)
+	return key
+}
+
+// Keyed is a Log that finds records by their keys.
+type Keyed interface {
+	Log
+	ByKey(ctx context.Context, key string) (seq plan.Revision, found bool, err error)
+}
 
 // NewChain returns a unique name for a chain.
 func NewChain() string { return rand.Text() }

@@ -67,7 +67,7 @@ func (s *Service) clearSignal(ctx context.Context, c Caller, id string) (AlertRe
 	if err != nil {
 		return AlertReply{}, err
 	}
-	outcome, err := main.session.Do(ctx, c.Actor, plan.ClearSignal{ID: id}, nil)
+	outcome, err := main.session.Do(ctx, main.As(c).Actor, plan.ClearSignal{ID: id}, nil)
 	if err != nil {
 		return AlertReply{}, c.addPersonCalls(err)
 	}

@@ -1,6 +1,7 @@
 package verbs
 
 import (
+	"cmp"
 	"context"
 	"strings"
 	"sync"
@@ -12,6 +13,7 @@ import (
 // Caller is the caller of a verb and its form of calls.
 type Caller struct {
 	Actor plan.Actor
+	Local string // the actor's name on this machine, if a team gives it another one
 	Face  Face
 	Of    string // id of the plan that the caller means; "": the plan it saw last
 
@@ -40,8 +42,19 @@ func (c Caller) yield() {
 
 // detached returns the caller for work that may outlive its call.
 func (c Caller) detached() Caller {
-	return Caller{Actor: c.Actor, Of: c.Of, Face: c.Face, Session: c.Session}
+	return Caller{Actor: c.Actor, Local: c.Local, Of: c.Of, Face: c.Face, Session: c.Session}
 }
+
+// As returns the caller as it is named on the service's track.
+func (s *Service) As(c Caller) Caller {
+	c.Actor.Name, c.Local = c.local(), ""
+	if s.opts.Actor != nil {
+		c.Local, c.Actor = c.Actor.Name, s.opts.Actor(c.Actor)
+	}
+	return c
+}
+
+func (c Caller) local() string { return cmp.Or(c.Local, c.Actor.Name) }
 
 func (c Caller) progress(done, all int, what string) {
 	if c.Progress != nil {

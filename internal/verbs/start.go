@@ -60,6 +60,7 @@ func (s *Service) Start(ctx context.Context, c Caller, in Start) (StartReply, er
 		if s, discard, err = s.joinTrack(ctx, c, in.Track, true); err != nil {
 			return StartReply{}, err
 		}
+		c = s.As(c)
 	}
 	reply, err := besideOthers(ctx, s, c, aPlan, in.Goal, func(s *Service, c Caller) (StartReply, error) { return s.start(ctx, c, in) })
 	if err != nil {

@@ -119,6 +119,7 @@ func (s *Service) Status(ctx context.Context, c Caller, in Status) (StatusReply,
 		if err != nil {
 			return StatusReply{}, err
 		}
+		c = other.As(c)
 		other.bind(c, state, nothing)
 		in.Track = ""
 		return other.Status(ctx, c, in)

@@ -106,7 +106,7 @@ func besideOthers[R any](ctx context.Context, s *Service, c Caller, begins begin
 			return none, err
 		}
 		c.began = other.Track() + ", beside " + s.ownerAndPlan(state.Opener()) + " on " + s.Track()
-		reply, err := do(other, c)
+		reply, err := do(other, other.As(c))
 		if err != nil {
 			discard()
 		}
@@ -120,7 +120,7 @@ func (s *Service) ownerAndPlan(by, about string) string {
 }
 
 // isAlone reports whether the caller is the actor of that name, and that actor is one session.
-func (c Caller) isAlone(name string) bool { return name == c.Actor.Name && name == c.Session }
+func (c Caller) isAlone(name string) bool { return name == c.Actor.Name && c.local() == c.Session }
 
 // joinTrack returns the service of another track that a caller may be on, and that it may begin.
 func (s *Service) joinTrack(ctx context.Context, c Caller, name string, create bool) (joined *Service, discard func(), err error) {
@@ -143,7 +143,7 @@ func (s *Service) joinTrack(ctx context.Context, c Caller, name string, create b
 		return nil, nil, err
 	}
 	// If a host names no sessions, its chats share a connection.
-	isShared := c.Session == c.Actor.Name && strings.Contains(c.Session, "#")
+	isShared := c.Session == c.local() && strings.Contains(c.Session, "#")
 	if isShared && on.Track == s.Track() && name != s.Track() && opened != "" && opened == on.Began {
 		return nil, nil, plan.Refuse(plan.Conflict, "/track", "this connection's own plan is open on track "+on.Track,
 			"finish or clear it first")

@@ -36,10 +36,11 @@ type Options struct {
 	Workspace string // its location; "": not worth mentioning
 	Doubt     string // why it may be the wrong workspace, and the remedy; or ""
 
-	Unicode  bool             // lifts the ASCII rule of the six planning_* tools
-	Presence Presence         // nil: signs of life are not recorded
-	Lease    time.Duration    // 0: plan.DefaultLease
-	Now      func() time.Time // nil: time.Now
+	Unicode  bool                        // lifts the ASCII rule of the six planning_* tools
+	Presence Presence                    // nil: signs of life are not recorded
+	Actor    func(plan.Actor) plan.Actor // names a caller as a team does; nil: the track belongs to none
+	Lease    time.Duration               // 0: plan.DefaultLease
+	Now      func() time.Time            // nil: time.Now
 
 	Gates    func(gate string) gates.Level // level of each gate; nil: the default profile
 	GateAll  bool                          // the gates judge the planning_* tools as well

@@ -63,13 +63,15 @@ func TestEveryStateLeadsToTheEnd(t *testing.T) {
 		toolsets []string
 		face     verbs.Face
 		person   bool
+		open     func(session.Options) *session.Session
 	}{
-		"by default":    {defaults, mcpserver.Tools{Toolsets: defaults, User: user}, false},
-		"all tools":     {nil, mcpserver.Tools{User: user}, false},
-		"planning only": {[]string{verbs.Planning}, mcpserver.Tools{Toolsets: []string{verbs.Planning}, User: user}, false},
-		"loop only":     {[]string{verbs.Loop}, mcpserver.Tools{Toolsets: []string{verbs.Loop}, User: user}, false},
-		"command line":  {nil, terminal.CommandLine{}, false},
-		"a person":      {nil, terminal.CommandLine{}, true},
+		"by default":    {defaults, mcpserver.Tools{Toolsets: defaults, User: user}, false, alone},
+		"all tools":     {nil, mcpserver.Tools{User: user}, false, alone},
+		"planning only": {[]string{verbs.Planning}, mcpserver.Tools{Toolsets: []string{verbs.Planning}, User: user}, false, alone},
+		"loop only":     {[]string{verbs.Loop}, mcpserver.Tools{Toolsets: []string{verbs.Loop}, User: user}, false, alone},
+		"command line":  {nil, terminal.CommandLine{}, false, alone},
+		"a person":      {nil, terminal.CommandLine{}, true, alone},
+		"in a team":     {nil, mcpserver.Tools{User: user}, false, joined},
 	} {
 		t.Run(name, func(t *testing.T) {
 			rapidtest.Check(t, func(rt *rapid.T) {
@@ -77,7 +79,7 @@ func TestEveryStateLeadsToTheEnd(t *testing.T) {
 					ApprovalTimeout:  rapid.SampledFrom([]time.Duration{0, 30 * time.Minute}).Draw(rt, "approval_timeout"),
 					GatheringTimeout: rapid.SampledFrom([]time.Duration{-1, 0}).Draw(rt, "gathering_timeout")}
 				seen, now := presence{}, &clock{time: time.Now()}
-				s := session.New(store.NewMemory(), session.Options{Now: now.now, Limits: limits, Presence: seen})
+				s := c.open(session.Options{Now: now.now, Limits: limits, Presence: seen})
 				defer s.Close()
 				rules := &book{}
 				crew := &engines{session: s, seen: seen, clock: now, agents: rapid.Bool().Draw(rt, "agents are configured")}
@@ -95,6 +97,8 @@ func TestEveryStateLeadsToTheEnd(t *testing.T) {
 		})
 	}
 }
+
+func alone(o session.Options) *session.Session { return session.New(store.NewMemory(), o) }
 
 // inputSchemas are what hosts check calls against.
 func inputSchemas(t *testing.T) map[string]*jsonschema.Schema {

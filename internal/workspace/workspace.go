@@ -110,6 +110,11 @@ func ConfigFile(getenv func(string) string, home string) (string, error) {
 	return appFolder(getenv, "XDG_CONFIG_HOME", xdg.ConfigHome, home, configName)
 }
 
+// TeamFolder returns the folder of the user's memberships of teams: $XDG_CONFIG_HOME/planloop/teams, or the platform's default.
+func TeamFolder(getenv func(string) string, home string) (string, error) {
+	return appFolder(getenv, "XDG_CONFIG_HOME", xdg.ConfigHome, home, "teams")
+}
+
 const configName = "config.yaml"
 
 // platformFolder returns the platform's folder in a home directory, which is below on Linux, ignoring the environment.

@@ -285,18 +285,25 @@ func (w *writer) close() error {
 
 // Purge implements store.Log.
 func (l *Log) Purge(ctx context.Context, first plan.Record) (store.Head, error) {
+	return l.BeginChain(ctx, store.NewChain(), first)
+}
+
+// BeginChain implements store.Copy.
+func (l *Log) BeginChain(ctx context.Context, chain string, first plan.Record) (store.Head, error) {
 	if first.Seq != 1 {
 		return store.Head{}, fmt.Errorf("a chain begins with record 1, not %d: %w", first.Seq, store.ErrConflict)
 	}
-	return l.change(ctx, first, l.purge)
+	return l.change(ctx, first, func(ctx context.Context, first plan.Record, body []byte) (store.Head, error) {
+		return l.purge(ctx, chain, first, body)
+	})
 }
 
-func (l *Log) purge(ctx context.Context, first plan.Record, body []byte) (store.Head, error) {
+func (l *Log) purge(ctx context.Context, chain string, first plan.Record, body []byte) (store.Head, error) {
 	db, err := l.write(ctx)
 	if err != nil {
 		return store.Head{}, err
 	}
-	head := store.Head{Chain: store.NewChain(), Seq: 1, Hash: store.Hash{}.Next(body), Phase: first.Phase}
+	head := store.Head{Chain: chain, Seq: 1, Hash: store.Hash{}.Next(body), Phase: first.Phase}
 	if err := db.writer.purge(ctx, head, body, openWord(first.IsOpen)); err != nil {
 		return store.Head{}, err
 	}

@@ -1,0 +1,48 @@
+package cli
+
+import (
+	"context"
+	"log/slog"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/planloop/planloop/internal/store/postgres"
+	"github.com/planloop/planloop/internal/store/postgres/postgrestest"
+	"github.com/planloop/planloop/internal/teamserver"
+	"github.com/planloop/planloop/internal/teamwire"
+	"github.com/planloop/planloop/internal/testenv"
+)
+
+// TestTeamScripts runs the stories of two machines and a team's server, at $SERVER, for the tokens $ANN and $BOB.
+func TestTeamScripts(t *testing.T) {
+	db, err := postgres.Open(t.Context(), postgrestest.Start(t), postgres.Options{})
+	testenv.Check(t, err)
+	t.Cleanup(db.Close)
+	server, err := teamserver.New(t.Context(), db, teamserver.Options{Address: "https://plans.example.com", Logger: slog.New(slog.NewTextHandler(t.Output(), nil))})
+	testenv.Check(t, err)
+	web := httptest.NewServer(server.Handler())
+	t.Cleanup(func() { server.EndStreams(); web.Close(); server.Close() })
+	admin := teamserver.NewAdmin(db, teamserver.Operator)
+	team, err := admin.CreateTeam(t.Context(), "acme")
+	testenv.Check(t, err)
+	tokens := map[string]string{}
+	for _, name := range []string{"ann", "bob"} {
+		testenv.Check(t, admin.AddMember(t.Context(), team, name, teamwire.RoleMember))
+		token, err := admin.CreateToken(context.Background(), team, name, teamwire.RoleMember, name+"-laptop", time.Hour)
+		testenv.Check(t, err)
+		tokens[name] = token
+	}
+	params := scripts(t, "../../testdata/team")
+	setup := params.Setup
+	params.Setup = func(env *testscript.Env) error {
+		env.Setenv("SERVER", web.URL)
+		env.Setenv("ANN", tokens["ann"])
+		env.Setenv("BOB", tokens["bob"])
+		return setup(env)
+	}
+	params.Cmds["disconnect"] = func(*testscript.TestScript, bool, []string) { server.EndStreams(); web.Close() }
+	testscript.Run(t, params)
+}

@@ -1,0 +1,208 @@
+package postgres
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/planloop/planloop/internal/store"
+	"github.com/planloop/planloop/plan"
+)
+
+// appendQuery compares and sets the head and adds the record, in one round trip. The database computes the hash, so the head before is not
+// read first. The function runs with its owner's rights and takes the team as an argument, so the transaction need not enter it.
+const appendQuery = `SELECT append_record($1, $2, $3, $4, $5, $6, $7, $8)`
+
+// ownQuery finds the record that an append with a lost answer has written.
+const ownQuery = `SELECT hash FROM record WHERE track = $1 AND key = $2 AND seq = $3 AND line = $4`
+
+// change is a record on its way into the log.
+type change struct {
+	record plan.Record
+	line   []byte
+	key    string
+}
+
+// prepare encodes a record and checks the limits.
+func (l *Log) prepare(ctx context.Context, r plan.Record) (c change, err error) {
+	if err := ctx.Err(); err != nil {
+		return c, err
+	}
+	if err := l.checkOpen(); err != nil {
+		return c, err
+	}
+	c = change{record: r, key: store.KeyOf(ctx)}
+	if c.key == "" {
+		c.key = rand.Text() // to find the record if the answer is lost
+	}
+	if c.line, err = store.EncodeRecord(r); err != nil {
+		return c, err
+	}
+	if len(c.line) > MaxRecord {
+		return c, fmt.Errorf("%w: the change has %d bytes and a record at most %d; make it in several parts", store.ErrTooLarge, len(c.line),
+			MaxRecord)
+	}
+	return c, l.db.checkUsage(ctx, l.team, len(c.line))
+}
+
+// Append implements store.Log. The record is written at most once, whatever happens to the connection: a lost answer is settled by the
+// record's key.
+func (l *Log) Append(ctx context.Context, r plan.Record) (store.Head, error) {
+	c, err := l.prepare(ctx, r)
+	if err != nil {
+		return store.Head{}, err
+	}
+	ctx = context.WithoutCancel(ctx) // the caller would not know whether the record was written
+	chain, err := l.seenChain(ctx)
+	if err != nil {
+		return store.Head{}, err
+	}
+	var hash store.Hash
+	err = l.db.retry(ctx, func(ctx context.Context, attempt int) error {
+		hash, err = l.tryAppend(ctx, chain, c)
+		if attempt > 0 && (errors.Is(err, store.ErrConflict) || errors.Is(err, store.ErrRepeated)) {
+			if own, found, lost := l.findOwn(ctx, c); lost != nil {
+				return lost
+			} else if found {
+				hash, err = own, nil
+			}
+		}
+		return err
+	})
+	if errors.Is(err, store.ErrConflict) {
+		bound, cancel := context.WithTimeout(ctx, l.db.opts.Wait)
+		defer cancel()
+		l.noteConflict(bound)
+		return store.Head{}, l.describeConflict(ctx, r, err)
+	}
+	if err != nil {
+		return store.Head{}, err
+	}
+	l.db.feed.announce(l.place())
+	return store.Head{Chain: chain, Seq: r.Seq, Hash: hash, Phase: r.Phase}, nil
+}
+
+// tryAppend appends once, in the transaction that holds the row if there is one.
+func (l *Log) tryAppend(ctx context.Context, chain string, c change) (hash store.Hash, err error) {
+	args := []any{l.team, l.track, chain, c.record.Seq, c.record.Phase, c.record.IsOpen, c.line, c.key}
+	var found []byte
+	if tx := l.takeRow(); tx != nil {
+		defer l.endRow(tx)
+		if err = tx.QueryRow(ctx, appendQuery, args...).Scan(&found); err == nil {
+			err = tx.Commit(ctx)
+		}
+	} else {
+		err = l.db.pool.QueryRow(ctx, appendQuery, args...).Scan(&found)
+	}
+	switch failed, isCode := errors.AsType[*pgconn.PgError](err); {
+	case isCode && failed.Code == uniqueViolation && failed.ConstraintName == "record_key":
+		return hash, fmt.Errorf("%w: read it instead", store.ErrRepeated)
+	case err != nil:
+		return hash, err
+	case found == nil:
+		return hash, store.ErrConflict
+	}
+	return toHash(found)
+}
+
+func (l *Log) findOwn(ctx context.Context, c change) (hash store.Hash, found bool, err error) {
+	own, err := runBatch(ctx, l.db, l.team, rowToHash, ownQuery, l.track, c.key, c.record.Seq, c.line)
+	if err != nil || len(own) == 0 {
+		return hash, false, err
+	}
+	return own[0], true, nil
+}
+
+func rowToHash(row pgx.CollectableRow) (hash store.Hash, err error) {
+	var bytes []byte
+	if err := row.Scan(&bytes); err != nil {
+		return hash, err
+	}
+	return toHash(bytes)
+}
+
+func toHash(bytes []byte) (store.Hash, error) {
+	if len(bytes) != len(store.Hash{}) {
+		return store.Hash{}, fmt.Errorf("%w: a hash has %d bytes", store.ErrDamaged, len(bytes))
+	}
+	return store.Hash(bytes), nil
+}
+
+// describeConflict looks where the log ends now.
+func (l *Log) describeConflict(ctx context.Context, r plan.Record, err error) error {
+	head, lost := l.head(ctx)
+	if lost != nil {
+		return lost
+	}
+	return fmt.Errorf("record %d does not follow the last record, %d: %w: read the new records and decide again", r.Seq, head.Seq, err)
+}
+
+// Purge implements store.Log.
+func (l *Log) Purge(ctx context.Context, first plan.Record) (store.Head, error) {
+	c, err := l.prepare(ctx, first)
+	if err != nil {
+		return store.Head{}, err
+	}
+	if first.Seq != 1 {
+		return store.Head{}, fmt.Errorf("a chain begins with record 1, not %d: %w", first.Seq, store.ErrConflict)
+	}
+	ctx = context.WithoutCancel(ctx)
+	before, err := l.head(ctx)
+	if err != nil {
+		return store.Head{}, err
+	}
+	after := store.Head{Chain: store.NewChain(), Seq: 1, Hash: store.Hash{}.Next(c.line), Phase: first.Phase}
+	l.releaseRow()
+	err = l.db.retry(ctx, func(ctx context.Context, _ int) error {
+		done, err := runBatch(ctx, l.db, l.team, pgx.RowTo[bool], `SELECT purge_track($1, $2, $3, $4, $5, $6, $7)`,
+			l.track, before.Chain, after.Chain, first.Phase, first.IsOpen, c.line, c.key)
+		if err != nil || done[0] {
+			return err
+		}
+		if _, found, err := l.findOwn(ctx, c); err != nil || found {
+			return err
+		}
+		return fmt.Errorf("the history was purged at the same time: %w", store.ErrConflict)
+	})
+	if err != nil {
+		return store.Head{}, err
+	}
+	l.see(after.Chain)
+	l.db.feed.announce(l.place())
+	return after, nil
+}
+
+// usageAge is how old the sum of a team's bytes may be.
+const usageAge = 10 * time.Second
+
+type usage struct {
+	bytes int64
+	at    time.Time
+}
+
+// checkUsage refuses n more bytes for a team that is at its limit.
+func (db *DB) checkUsage(ctx context.Context, team int64, n int) error {
+	db.mu.Lock()
+	is := db.usage[team]
+	db.mu.Unlock()
+	if time.Since(is.at) > usageAge {
+		sum, err := collect(ctx, db, team, pgx.RowTo[int64], `SELECT coalesce(sum(bytes), 0)::bigint FROM track`)
+		if err != nil {
+			return err
+		}
+		is = usage{bytes: sum[0], at: time.Now()}
+		db.mu.Lock()
+		db.usage[team] = is
+		db.mu.Unlock()
+	}
+	if is.bytes+int64(n) > db.opts.TeamBytes {
+		return fmt.Errorf("%w: the team stores %d MiB, and its limit is %d MiB; purge the history of a track", store.ErrFull, is.bytes>>20,
+			db.opts.TeamBytes>>20)
+	}
+	return nil
+}

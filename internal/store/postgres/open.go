@@ -1,0 +1,158 @@
+// Package postgres keeps the logs of teams' tracks in a PostgreSQL database that several servers share. It must not know the meaning of a
+// record beyond its sequence number and phase.
+//
+// The row of a track is the head of its log. An append compares and sets that row and adds a record, in one statement. Every transaction
+// acts as the role planloop_server and sets its team; row-level security hides all others.
+package postgres
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/planloop/planloop/internal/store"
+)
+
+// Limits of what a team may store, in bytes.
+const (
+	MaxValue     = 4 << 20
+	MaxRecord    = 1 << 20
+	MaxTeamBytes = 10 << 30 // records and values; checked against a sum that is up to usageAge old
+)
+
+// Options of a DB. The zero value of a field means its default.
+type Options struct {
+	// Wait bounds how long a call waits for a lock or for a database that restarts; default 10 seconds.
+	Wait time.Duration
+
+	// MaxConns is the number of connections without the one that listens; default the pool_max_conns of the address, and at least 8.
+	MaxConns int32
+
+	// TeamBytes bounds what a team stores; default MaxTeamBytes.
+	TeamBytes int64
+
+	// Logger receives the failures that no caller sees; default none.
+	Logger *slog.Logger
+}
+
+// DB is a database of teams. All methods may be called from several goroutines.
+type DB struct {
+	pool *pgxpool.Pool
+	opts Options
+
+	rowLocks chan struct{} // a token for each connection that may hold a row's lock while it waits for another one
+	feed     *feed
+
+	mu    sync.Mutex
+	turns map[int64]*turn // the locks of tracks, while used
+	usage map[int64]usage // by team
+}
+
+const leastConns = 8
+
+const defaultWait = 10 * time.Second
+
+// Open connects to the database. It refuses a replica, a server that acknowledges commits before they are on disk, and a schema of another
+// version; it never migrates.
+func Open(ctx context.Context, dsn string, opts Options) (*DB, error) {
+	config, err := pgxpool.ParseConfig(dsn)
+	if err != nil {
+		return nil, fmt.Errorf("the address of the database is not valid: %w", err)
+	}
+	opts.Wait = cmp.Or(opts.Wait, defaultWait)
+	opts.TeamBytes = cmp.Or(opts.TeamBytes, MaxTeamBytes)
+	opts.Logger = cmp.Or(opts.Logger, slog.New(slog.DiscardHandler))
+	config.MaxConns = max(cmp.Or(opts.MaxConns, config.MaxConns), leastConns)
+	config.AfterConnect = checkServer
+	pool, err := pgxpool.NewWithConfig(ctx, config)
+	if err != nil {
+		return nil, explain(err)
+	}
+	db := &DB{pool: pool, opts: opts, turns: map[int64]*turn{}, usage: map[int64]usage{}, rowLocks: make(chan struct{}, config.MaxConns/2)}
+	if err := checkSchema(ctx, pool); err != nil {
+		pool.Close()
+		return nil, err
+	}
+	db.feed = startFeed(db)
+	return db, nil
+}
+
+// checkServer refuses a server that would lose acknowledged records. Every new connection asks, since a name may lead to another server
+// later.
+func checkServer(ctx context.Context, conn *pgx.Conn) error {
+	var replica bool
+	var commit string
+	if err := conn.QueryRow(ctx, `SELECT pg_is_in_recovery(), current_setting('synchronous_commit')`).Scan(&replica, &commit); err != nil {
+		return err
+	}
+	switch {
+	case replica:
+		return fmt.Errorf("%w: the database is a replica; use the address of the primary", store.ErrReadOnly)
+	case commit == "off":
+		return errors.New("the database has synchronous_commit=off and may lose acknowledged changes; set it to on")
+	}
+	return nil
+}
+
+// Pool returns the pool of connections. Its transactions have no team and the rights of the role that connects: use InTeam for a team's rows.
+func (db *DB) Pool() *pgxpool.Pool { return db.pool }
+
+// Close ends all watching and closes the connections.
+func (db *DB) Close() {
+	db.feed.close()
+	db.pool.Close()
+}
+
+// enterQuery makes the current transaction act as the serving role for one team. It waits for locks no longer than a caller does.
+const enterQuery = `SELECT set_config('role', 'planloop_server', true), set_config('planloop.team', $1, true)`
+
+// SetTeam makes a transaction act as the serving role for one team: other teams' rows do not exist for it.
+func SetTeam(ctx context.Context, tx pgx.Tx, team int64) error {
+	_, err := tx.Exec(ctx, enterQuery, fmt.Sprint(team))
+	return explain(err)
+}
+
+// InTeam calls f within a transaction of a team and commits it if f returns nil.
+func (db *DB) InTeam(ctx context.Context, team int64, f func(pgx.Tx) error) error {
+	return explain(pgx.BeginFunc(ctx, db.pool, func(tx pgx.Tx) error {
+		if err := SetTeam(ctx, tx, team); err != nil {
+			return err
+		}
+		return f(tx)
+	}))
+}
+
+// EnsureTrack returns the id of a track of a team's workspace and creates both if needed.
+func (db *DB) EnsureTrack(ctx context.Context, team int64, workspace, name string) (id int64, err error) {
+	err = db.InTeam(ctx, team, func(tx pgx.Tx) error {
+		var folder int64
+		err := ensure(ctx, tx, &folder, `INSERT INTO workspace (team, name) VALUES ($1, $2) ON CONFLICT DO NOTHING RETURNING id`,
+			`SELECT id FROM workspace WHERE team = $1 AND name = $2`, team, workspace)
+		if err != nil {
+			return err
+		}
+		return ensure(ctx, tx, &id, `INSERT INTO track (team, workspace, name, chain) VALUES ($1, $2, $3, $4)
+			ON CONFLICT DO NOTHING RETURNING id`, `SELECT id FROM track WHERE team = $1 AND workspace = $2 AND name = $3 AND $4 <> ''`,
+			team, folder, name, store.NewChain())
+	})
+	return id, err
+}
+
+// ensure finds the id of a row, or inserts the row.
+func ensure(ctx context.Context, tx pgx.Tx, id *int64, insert, find string, args ...any) error {
+	for _, query := range []string{find, insert, find} {
+		if err := tx.QueryRow(ctx, query, args...).Scan(id); !errors.Is(err, pgx.ErrNoRows) {
+			return err
+		}
+	}
+	return errNoTrack
+}
+
+var errNoTrack = errors.New("the team has no such track")

@@ -1,0 +1,248 @@
+package postgres_test
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/planloop/planloop/internal/store"
+	"github.com/planloop/planloop/internal/store/postgres"
+	"github.com/planloop/planloop/internal/store/postgres/postgrestest"
+	"github.com/planloop/planloop/internal/testenv"
+	"github.com/planloop/planloop/plan"
+)
+
+func TestMain(m *testing.M) { os.Exit(testenv.Fixed{Tests: m}.Run()) }
+
+// mark returns record seq, which sets the status of a step and adds a note.
+func mark(seq plan.Revision, step plan.StepID) plan.Record {
+	at := time.Date(2026, time.May, 4, 9, 0, int(seq), 0, time.UTC)
+	return plan.Record{Seq: seq, Action: "mark_step", Actor: plan.Actor{Kind: plan.Agent, Name: "agent"}, Time: at,
+		Phase: plan.PhaseInactive, Events: []plan.Event{plan.StepMarked{Step: step, Status: plan.Blocked, Note: fmt.Sprintf("note %d", seq),
+			By: "agent", At: at}}}
+}
+
+// open returns a handle on the log of a new database's track.
+func open(t *testing.T) (*postgres.DB, *postgres.Log) {
+	t.Helper()
+	db, team, track := postgrestest.OpenTeam(t, postgrestest.Start(t))
+	return db, db.Log(team, track)
+}
+
+// fill appends records up to seq n.
+func fill(t *testing.T, log store.Log, n plan.Revision) (head store.Head) {
+	t.Helper()
+	for seq := plan.Revision(1); seq <= n; seq++ {
+		head = testenv.Must(log.Append(t.Context(), mark(seq, 1)))(t)
+	}
+	return head
+}
+
+// execute changes a database with the rights of its owner.
+func execute(t *testing.T, db *postgres.DB, statement string, args ...any) {
+	t.Helper()
+	testenv.Must(db.Pool().Exec(t.Context(), statement, args...))(t)
+}
+
+func TestOpenRefuses(t *testing.T) {
+	refused := func(dsn, want string) {
+		t.Helper()
+		db, err := postgres.Open(t.Context(), dsn, postgres.Options{})
+		if err == nil {
+			db.Close()
+			t.Errorf("opened, want an error with %q", want)
+		} else if !strings.Contains(err.Error(), want) {
+			t.Errorf("got %q, want %q", err, want)
+		}
+	}
+	refused("port=x", "not valid")
+	refused(postgrestest.Empty(t), "planloop-server migrate")
+	refused(postgrestest.Start(t)+" options='-c synchronous_commit=off'", "synchronous_commit=off")
+	dsn := postgrestest.Start(t)
+	db, _, _ := postgrestest.OpenTeam(t, dsn)
+	execute(t, db, `INSERT INTO goose_db_version (version_id, is_applied) VALUES (9999, true)`)
+	refused(dsn, "update planloop-server")
+}
+
+// TestReplica: a replica is refused, also as a later connection would find it.
+func TestReplica(t *testing.T) {
+	primary := postgrestest.Private(t)
+	testenv.Check(t, postgres.Migrate(t.Context(), primary.DSN("postgres")))
+	replica := primary.Replica(t)
+	if _, err := postgres.Open(t.Context(), replica.DSN("postgres"), postgres.Options{}); !errors.Is(err, store.ErrReadOnly) {
+		t.Errorf("opened a replica: %v", err)
+	}
+	if err := postgres.Migrate(t.Context(), replica.DSN("postgres")); !errors.Is(err, store.ErrReadOnly) {
+		t.Errorf("migrated a replica: %v", err)
+	}
+}
+
+// TestMigrate: several migrations at once make one schema, and a further one changes nothing.
+func TestMigrate(t *testing.T) {
+	dsn := postgrestest.Empty(t)
+	var group errgroup.Group
+	for range 4 {
+		group.Go(func() error { return postgres.Migrate(t.Context(), dsn) })
+	}
+	testenv.Check(t, group.Wait())
+	testenv.Check(t, postgres.Migrate(t.Context(), dsn))
+	db, team, track := postgrestest.OpenTeam(t, dsn)
+	fill(t, db.Log(team, track), 2)
+}
+
+// TestTeamsAreApart: a track's number is worthless with another team, and a team's transaction sees nothing else and changes no record.
+func TestTeamsAreApart(t *testing.T) {
+	db, log := open(t)
+	fill(t, log, 2)
+	name := testenv.Must(log.PutValue(t.Context(), []byte("value")))(t)
+	var team, own, foreign int64
+	testenv.Check(t, db.Pool().QueryRow(t.Context(), `INSERT INTO team (name) VALUES ('other') RETURNING id`).Scan(&team))
+	testenv.Check(t, db.Pool().QueryRow(t.Context(), `SELECT id, team FROM track`).Scan(&foreign, &own))
+	other := db.Log(team, foreign)
+	for what, err := range map[string]error{
+		"Append": second(other.Append(t.Context(), mark(3, 1))), "Head": second(other.Head(t.Context())),
+		"Value": second(other.Value(t.Context(), name)), "PutValue": second(other.PutValue(t.Context(), []byte("theirs"))),
+		"Purge": second(other.Purge(t.Context(), mark(1, 1))),
+	} {
+		if err == nil {
+			t.Errorf("%s reached another team's track", what)
+		}
+	}
+	for _, statement := range []string{`SELECT 1 FROM record`, `SELECT 1 FROM track`, `SELECT 1 FROM value`, `SELECT 1 FROM workspace`} {
+		testenv.Check(t, db.InTeam(t.Context(), team, func(tx pgx.Tx) error {
+			if tag, err := tx.Exec(t.Context(), statement); err != nil || tag.RowsAffected() != 0 {
+				t.Errorf("%s: %v, %v", statement, tag, err)
+			}
+			return nil
+		}))
+	}
+	for _, statement := range []string{`UPDATE record SET line = ''`, `DELETE FROM record`, `UPDATE track SET seq = 0`, `DELETE FROM track`,
+		`INSERT INTO record SELECT team, track, 9, phase, hash, line, 'k' FROM record`, `DELETE FROM value`, `TRUNCATE record`,
+		`SELECT delete_log(` + fmt.Sprint(own, ",", foreign) + `)`, `INSERT INTO workspace (team, name) VALUES (` + fmt.Sprint(team) + `, 'x')`} {
+		err := db.InTeam(t.Context(), own, func(tx pgx.Tx) error { return second(tx.Exec(t.Context(), statement)) })
+		if failed, ok := errors.AsType[*pgconn.PgError](err); !ok || failed.Code != "42501" {
+			t.Errorf("%s: %v", statement, err)
+		}
+	}
+	if head := testenv.Must(log.Head(t.Context()))(t); head.Seq != 2 {
+		t.Errorf("the head is %+v", head)
+	}
+}
+
+func second[T any](_ T, err error) error { return err }
+
+func TestDeleteTeam(t *testing.T) {
+	db, log := open(t)
+	fill(t, log, 2)
+	testenv.Must(log.PutValue(t.Context(), []byte("value")))(t)
+	var team int64
+	testenv.Check(t, db.Pool().QueryRow(t.Context(), `SELECT id FROM team`).Scan(&team))
+	testenv.Check(t, db.InTeam(t.Context(), team, func(tx pgx.Tx) error {
+		return second(tx.Exec(t.Context(), `SELECT delete_team()`))
+	}))
+	for _, table := range []string{"team", "workspace", "track", "record", "value", "snapshot"} {
+		n := 0
+		testenv.Check(t, db.Pool().QueryRow(t.Context(), `SELECT count(*) FROM `+table).Scan(&n))
+		if n != 0 {
+			t.Errorf("%d rows are left in %s", n, table)
+		}
+	}
+}
+
+func TestLimits(t *testing.T) {
+	dsn := postgrestest.Start(t)
+	db, team, track := postgrestest.OpenTeam(t, dsn)
+	log := db.Log(team, track)
+	if _, err := log.PutValue(t.Context(), make([]byte, postgres.MaxValue+1)); !errors.Is(err, store.ErrTooLarge) {
+		t.Errorf("a large value: %v", err)
+	}
+	testenv.Must(log.PutValue(t.Context(), make([]byte, postgres.MaxValue)))(t)
+	large := mark(1, 1)
+	large.Action = strings.Repeat("x", postgres.MaxRecord)
+	if _, err := log.Append(t.Context(), large); !errors.Is(err, store.ErrTooLarge) {
+		t.Errorf("a large record: %v", err)
+	}
+	fill(t, log, 1)
+	small := testenv.Must(postgres.Open(t.Context(), dsn, postgres.Options{TeamBytes: postgres.MaxValue}))(t)
+	defer small.Close()
+	full := small.Log(team, track)
+	if _, err := full.Append(t.Context(), mark(2, 1)); !errors.Is(err, store.ErrFull) {
+		t.Errorf("an append over the team's limit: %v", err)
+	}
+	if _, err := full.PutValue(t.Context(), []byte("v")); !errors.Is(err, store.ErrFull) {
+		t.Errorf("a value over the team's limit: %v", err)
+	}
+}
+
+// TestPurgeDeletes: of the purged chain, no row is left.
+func TestPurgeDeletes(t *testing.T) {
+	db, log := open(t)
+	head := fill(t, log, 5)
+	testenv.Must(log.PutValue(t.Context(), []byte("secret")))(t)
+	testenv.Check(t, log.SaveSnapshot(t.Context(), store.Snapshot{Head: head}))
+	testenv.Must(log.Purge(t.Context(), mark(1, 2)))(t)
+	var records, values, snapshots int
+	testenv.Check(t, db.Pool().QueryRow(t.Context(), `SELECT (SELECT count(*) FROM record), (SELECT count(*) FROM value),
+		(SELECT count(*) FROM snapshot)`).Scan(&records, &values, &snapshots))
+	if records != 1 || values != 0 || snapshots != 0 {
+		t.Errorf("%d records, %d values and %d snapshots are left", records, values, snapshots)
+	}
+}
+
+// TestDamage: a changed row is found by each way to read it.
+func TestDamage(t *testing.T) {
+	db, log := open(t)
+	known := fill(t, log, 2)
+	head := testenv.Must(log.Append(t.Context(), mark(3, 1)))(t)
+	testenv.Check(t, log.SaveSnapshot(t.Context(), store.Snapshot{Head: head}))
+	execute(t, db, `UPDATE record SET line = convert_to(replace(convert_from(line, 'UTF8'), 'note 3', 'note 4'), 'UTF8')`)
+	if _, _, err := log.Since(t.Context(), known); !errors.Is(err, store.ErrDamaged) {
+		t.Errorf("since: %v", err)
+	}
+	for _, after := range []plan.Revision{0, 2} {
+		var last error
+		for _, err := range log.Read(t.Context(), after) {
+			last = err
+		}
+		if !errors.Is(last, store.ErrDamaged) {
+			t.Errorf("read after %d: %v", after, last)
+		}
+	}
+	execute(t, db, `UPDATE record SET hash = decode(repeat('11', 32), 'hex') WHERE seq = 3`)
+	if _, err := log.Snapshot(t.Context(), 0); !errors.Is(err, store.ErrDamaged) {
+		t.Errorf("snapshot: %v", err)
+	}
+}
+
+// TestLines: pages of raw lines lead from any record to the head.
+func TestLines(t *testing.T) {
+	_, log := open(t)
+	if head, lines, more, err := log.Lines(t.Context(), 0, 1000); head != (store.Head{}) || lines != nil || more || err != nil {
+		t.Errorf("of an empty log: %+v, %q, %v, %v", head, lines, more, err)
+	}
+	head := fill(t, log, 600)
+	hash, pages := store.Hash{}, 0
+	for after, more := plan.Revision(0), true; more; pages++ {
+		var lines []string
+		var now store.Head
+		var err error
+		now, lines, more, err = log.Lines(t.Context(), after, 20_000)
+		if err != nil || now != head || len(lines) == 0 {
+			t.Fatalf("after %d: head %+v, %d lines, %v", after, now, len(lines), err)
+		}
+		for _, line := range lines {
+			hash = hash.Next([]byte(line))
+		}
+		after += plan.Revision(len(lines))
+	}
+	if hash != head.Hash || pages < 5 {
+		t.Errorf("%d pages end with %v, want %v", pages, hash, head.Hash)
+	}
+}

@@ -1,0 +1,245 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/planloop/planloop/internal/store"
+	"github.com/planloop/planloop/plan"
+)
+
+const headQuery = `SELECT chain, seq, hash, phase FROM track WHERE id = $1`
+
+// pageQuery returns the head with each of the records after $2, or once with nulls if there are none. A page has at most $3 records and
+// ends with the one that exceeds $4 bytes. Both are of one moment.
+const pageQuery = `SELECT t.chain, t.seq, t.hash, t.phase, r.seq, r.hash, r.phase, r.line FROM track t LEFT JOIN LATERAL (
+		SELECT seq, hash, phase, line, sum(octet_length(line)) OVER (ORDER BY seq) - octet_length(line) AS before
+		FROM record WHERE team = t.team AND track = t.id AND seq > $2 ORDER BY seq LIMIT $3) r ON r.before < $4
+	WHERE t.id = $1 ORDER BY r.seq`
+
+// Limits of a page.
+const (
+	pageRecords = 256
+	pageBytes   = 4 << 20
+)
+
+// row is a row of pageQuery.
+type row struct {
+	head  store.Head
+	seq   plan.Revision // 0 without a record
+	hash  []byte
+	phase plan.Phase
+	line  []byte
+}
+
+func scanHead(r pgx.CollectableRow) (head store.Head, err error) {
+	var hash []byte
+	if err := r.Scan(&head.Chain, &head.Seq, &hash, &head.Phase); err != nil {
+		return head, err
+	}
+	head.Hash, err = toHash(hash)
+	return head, err
+}
+
+func scanRow(r pgx.CollectableRow) (is row, err error) {
+	var head []byte
+	var seq *plan.Revision
+	var phase *plan.Phase
+	if err := r.Scan(&is.head.Chain, &is.head.Seq, &head, &is.head.Phase, &seq, &is.hash, &phase, &is.line); err != nil {
+		return is, err
+	}
+	if seq != nil && phase != nil {
+		is.seq, is.phase = *seq, *phase
+	}
+	is.head.Hash, err = toHash(head)
+	return is, err
+}
+
+// head returns the end of the log; of an empty log it has the chain alone.
+func (l *Log) head(ctx context.Context) (store.Head, error) {
+	if err := l.checkOpen(); err != nil {
+		return store.Head{}, err
+	}
+	heads, err := collect(ctx, l.db, l.team, scanHead, headQuery, l.track)
+	if err != nil {
+		return store.Head{}, err
+	}
+	if len(heads) == 0 {
+		return store.Head{}, errNoTrack
+	}
+	l.see(heads[0].Chain)
+	return heads[0], nil
+}
+
+// see remembers the log's chain.
+func (l *Log) see(chain string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.chain = chain
+}
+
+// seenChain returns the chain that this handle has last seen.
+func (l *Log) seenChain(ctx context.Context) (string, error) {
+	l.mu.Lock()
+	chain := l.chain
+	l.mu.Unlock()
+	if chain != "" {
+		return chain, nil
+	}
+	head, err := l.head(ctx)
+	return head.Chain, err
+}
+
+// Head implements store.Log.
+func (l *Log) Head(ctx context.Context) (store.Head, error) {
+	head, err := l.head(ctx)
+	return published(head), err
+}
+
+// published returns the zero Head for an empty log.
+func published(head store.Head) store.Head {
+	if head.Seq == 0 {
+		return store.Head{}
+	}
+	return head
+}
+
+// CachedHead implements store.Log.
+func (l *Log) CachedHead(ctx context.Context) (store.Head, error) { return l.Head(ctx) }
+
+// Since implements store.Log.
+func (l *Log) Since(ctx context.Context, known store.Head) (store.Head, []plan.Record, error) {
+	if known.Seq == 0 {
+		head, err := l.Head(ctx)
+		return head, nil, err
+	}
+	rows, err := l.page(ctx, known.Seq, pageBytes)
+	if err != nil {
+		return store.Head{}, nil, err
+	}
+	head := rows[0].head
+	if head.Chain != known.Chain || head.Seq <= known.Seq || rows[len(rows)-1].seq != head.Seq {
+		return published(head), nil, nil
+	}
+	var records []plan.Record
+	for _, r := range rows {
+		record, err := r.decode(known.Seq, known.Hash)
+		if err != nil {
+			return store.Head{}, nil, err
+		}
+		known.Seq, known.Hash = r.seq, store.Hash(r.hash)
+		records = append(records, record)
+	}
+	return head, records, nil
+}
+
+// Lines returns the head and, as they are stored, records after a number until they exceed limit bytes; more says that others follow. The
+// receiver checks them against the chain.
+func (l *Log) Lines(ctx context.Context, after plan.Revision, limit int) (head store.Head, lines []string, more bool, err error) {
+	rows, err := l.page(ctx, after, limit)
+	if err != nil {
+		return head, nil, false, err
+	}
+	head = published(rows[0].head)
+	for _, r := range rows {
+		if r.seq > 0 {
+			lines = append(lines, string(r.line))
+		}
+	}
+	return head, lines, head.Seq > max(after, 0)+plan.Revision(len(lines)), nil
+}
+
+// page returns the records after a number until they exceed limit bytes, and at least one row.
+func (l *Log) page(ctx context.Context, after plan.Revision, limit int) ([]row, error) {
+	if err := l.checkOpen(); err != nil {
+		return nil, err
+	}
+	rows, err := collect(ctx, l.db, l.team, scanRow, pageQuery, l.track, after, pageRecords, limit)
+	if err == nil && len(rows) == 0 {
+		err = errNoTrack
+	}
+	if err == nil {
+		l.see(rows[0].head.Chain)
+	}
+	return rows, err
+}
+
+// decode checks that the record follows the one with a number and a hash, and decodes it.
+func (r row) decode(after plan.Revision, hash store.Hash) (plan.Record, error) {
+	if r.seq != after+1 || len(r.hash) != len(hash) || hash.Next(r.line) != store.Hash(r.hash) {
+		return plan.Record{}, damaged(after + 1)
+	}
+	record, err := store.DecodeRecord(r.line)
+	switch {
+	case errors.Is(err, store.ErrNewer):
+		return plan.Record{}, fmt.Errorf("%w: update planloop-server", err)
+	case err != nil:
+		return plan.Record{}, errors.Join(damaged(r.seq), err)
+	case record.Seq != r.seq || record.Phase != r.phase:
+		return plan.Record{}, damaged(r.seq)
+	}
+	return record, nil
+}
+
+func damaged(seq plan.Revision) error {
+	return fmt.Errorf("%w: record %d does not match its hash; restore the database from a backup", store.ErrDamaged, seq)
+}
+
+// Read implements store.Log. It reads page by page, up to the head at the beginning, and holds no connection while the caller works.
+func (l *Log) Read(ctx context.Context, after plan.Revision) iter.Seq2[plan.Record, error] {
+	return func(yield func(plan.Record, error) bool) {
+		if err := l.read(ctx, max(after, 0), func(r plan.Record) bool { return yield(r, nil) }); err != nil {
+			yield(plan.Record{}, err)
+		}
+	}
+}
+
+func (l *Log) read(ctx context.Context, after plan.Revision, yield func(plan.Record) bool) error {
+	hash, err := l.hashOf(ctx, after)
+	if err != nil {
+		return err
+	}
+	var until store.Head
+	for until.Seq == 0 || after < until.Seq {
+		rows, err := l.page(ctx, after, pageBytes)
+		if err != nil {
+			return err
+		}
+		if until.Chain == "" {
+			until = rows[0].head
+		}
+		if rows[0].head.Chain != until.Chain {
+			return fmt.Errorf("the history was purged while it was read: %w", store.ErrConflict)
+		}
+		if until.Seq <= after {
+			return nil
+		}
+		for _, r := range rows {
+			record, err := r.decode(after, hash)
+			if err != nil {
+				return err
+			}
+			after, hash = r.seq, store.Hash(r.hash)
+			if !yield(record) || after == until.Seq {
+				return nil
+			}
+		}
+	}
+	return nil
+}
+
+// hashOf returns the hash of a record, or the zero Hash if there is none.
+func (l *Log) hashOf(ctx context.Context, seq plan.Revision) (hash store.Hash, err error) {
+	if err := l.checkOpen(); err != nil || seq == 0 {
+		return hash, err
+	}
+	found, err := collect(ctx, l.db, l.team, rowToHash, `SELECT hash FROM record WHERE track = $1 AND seq = $2`, l.track, seq)
+	if err != nil || len(found) == 0 {
+		return hash, err
+	}
+	return found[0], nil
+}

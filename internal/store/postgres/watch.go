@@ -1,0 +1,350 @@
+package postgres
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/planloop/planloop/internal/store"
+)
+
+const (
+	channel       = "planloop" // of NOTIFY
+	coalesce      = 10 * time.Millisecond
+	pingEvery     = 10 * time.Second
+	pollEvery     = 2 * time.Second
+	reconnectWait = time.Second / 2
+	maxNotice     = 7000 // bytes; PostgreSQL takes 8000
+)
+
+// feed notifies the logs of this process of growth. Its own appends are announced at once. Other servers send notices, each of which names
+// the server and the tracks that grew in 10 ms: NOTIFY takes a lock of the whole database, so it is not part of an append. A notice may get
+// lost, and behind pgbouncer none arrives, so the heads of watched tracks are also polled.
+type feed struct {
+	db     *DB
+	server string // the name of this process in notices
+	ctx    context.Context
+	cancel context.CancelFunc
+	begin  sync.Once
+	listen chan struct{} // closed after the first try to listen
+	ended  sync.WaitGroup
+
+	mu      sync.Mutex
+	closed  bool
+	logs    map[grown]map[*Log]struct{} // that are watched
+	teams   map[*teamWatch]struct{}
+	pending map[grown]struct{} // to be announced to other servers
+}
+
+// grown is a track that grew.
+type grown struct{ team, track int64 }
+
+func (g grown) String() string { return fmt.Sprintf("%d:%d", g.team, g.track) }
+
+// teamWatch is a watcher of all tracks of a team.
+type teamWatch struct {
+	team   int64
+	tracks chan []int64 // of capacity 1; sent to with the feed's mu held
+}
+
+func startFeed(db *DB) *feed {
+	f := &feed{db: db, server: rand.Text()[:8], listen: make(chan struct{}), logs: map[grown]map[*Log]struct{}{},
+		teams: map[*teamWatch]struct{}{}, pending: map[grown]struct{}{}}
+	f.ctx, f.cancel = context.WithCancel(context.Background())
+	return f
+}
+
+// Watch implements store.Log.
+func (l *Log) Watch(ctx context.Context) (<-chan struct{}, error) {
+	if err := l.checkOpen(); err != nil {
+		return nil, err
+	}
+	f := l.db.feed
+	err := f.watch(ctx, func() {
+		if f.logs[l.place()] == nil {
+			f.logs[l.place()] = map[*Log]struct{}{}
+		}
+		f.logs[l.place()][l] = struct{}{}
+	})
+	if err != nil {
+		return nil, err
+	}
+	return l.grown.Listen(ctx), nil
+}
+
+func (l *Log) place() grown { return grown{l.team, l.track} }
+
+// WatchTeam returns a channel that receives the ids of a team's tracks after they have grown, and sometimes when they have not. Several
+// appends may arrive as one. The channel is closed when ctx ends or the database is closed.
+func (db *DB) WatchTeam(ctx context.Context, team int64) (<-chan []int64, error) {
+	w := &teamWatch{team: team, tracks: make(chan []int64, 1)}
+	f := db.feed
+	if err := f.watch(ctx, func() { f.teams[w] = struct{}{} }); err != nil {
+		return nil, err
+	}
+	context.AfterFunc(ctx, func() {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		f.endTeam(w)
+	})
+	return w.tracks, nil
+}
+
+// endTeam is called with mu held.
+func (f *feed) endTeam(w *teamWatch) {
+	if _, ok := f.teams[w]; ok {
+		delete(f.teams, w)
+		close(w.tracks)
+	}
+}
+
+// add is called with the feed's mu held, which keeps the channel from being filled by another goroutine.
+func (w *teamWatch) add(track int64) {
+	var tracks []int64
+	select {
+	case tracks = <-w.tracks:
+	default: // the receiver has taken the previous ones
+	}
+	if !slices.Contains(tracks, track) {
+		tracks = append(tracks, track)
+	}
+	w.tracks <- tracks
+}
+
+// watch calls add with mu held and returns once the feed listens.
+func (f *feed) watch(ctx context.Context, add func()) error {
+	f.mu.Lock()
+	if f.closed {
+		f.mu.Unlock()
+		return store.ErrClosed
+	}
+	add()
+	f.begin.Do(func() {
+		f.ended.Go(f.hear)
+		f.ended.Go(f.poll)
+	})
+	f.mu.Unlock()
+	select {
+	case <-f.listen:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (f *feed) forget(l *Log) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	delete(f.logs[l.place()], l)
+	if len(f.logs[l.place()]) == 0 {
+		delete(f.logs, l.place())
+	}
+}
+
+func (f *feed) close() {
+	f.cancel()
+	f.mu.Lock()
+	f.closed = true
+	for _, logs := range f.logs {
+		for l := range logs {
+			l.grown.Close()
+		}
+	}
+	for w := range f.teams {
+		f.endTeam(w)
+	}
+	f.mu.Unlock()
+	f.ended.Wait()
+	f.send()
+}
+
+// notify wakes the watchers of tracks in this process.
+func (f *feed) notify(tracks ...grown) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, g := range tracks {
+		for l := range f.logs[g] {
+			l.grown.Notify()
+		}
+		for w := range f.teams {
+			if w.team == g.team {
+				w.add(g.track)
+			}
+		}
+	}
+}
+
+// watched returns the teams that have watchers.
+func (f *feed) watched() []int64 {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	teams := map[int64]struct{}{}
+	for g := range f.logs {
+		teams[g.team] = struct{}{}
+	}
+	for w := range f.teams {
+		teams[w.team] = struct{}{}
+	}
+	return slices.Collect(maps.Keys(teams))
+}
+
+// announce notifies of an append in this process.
+func (f *feed) announce(g grown) {
+	f.notify(g)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if len(f.pending) == 0 && !f.closed {
+		time.AfterFunc(coalesce, f.send)
+	}
+	f.pending[g] = struct{}{}
+}
+
+// send notifies the other servers of the pending tracks.
+func (f *feed) send() {
+	f.mu.Lock()
+	tracks := slices.Collect(maps.Keys(f.pending))
+	clear(f.pending)
+	f.mu.Unlock()
+	ctx, cancel := context.WithTimeout(context.Background(), f.db.opts.Wait)
+	defer cancel()
+	for _, notice := range notices(f.server, tracks) {
+		if _, err := f.db.pool.Exec(ctx, `SELECT pg_notify($1, $2)`, channel, notice); err != nil {
+			f.db.opts.Logger.Warn("other servers were not notified and will poll", "error", err)
+			return
+		}
+	}
+}
+
+// notices writes "SERVER TEAM:TRACK TEAM:TRACK ...", in as many texts as needed.
+func notices(server string, tracks []grown) (all []string) {
+	for len(tracks) > 0 {
+		text := server
+		for len(tracks) > 0 && len(text) < maxNotice {
+			text += " " + tracks[0].String()
+			tracks = tracks[1:]
+		}
+		all = append(all, text)
+	}
+	return all
+}
+
+// heard wakes the watchers of the tracks in another server's notice.
+func (f *feed) heard(notice string) {
+	words := strings.Fields(notice)
+	if len(words) == 0 || words[0] == f.server {
+		return
+	}
+	for _, word := range words[1:] {
+		var g grown
+		if n, err := fmt.Sscanf(word, "%d:%d", &g.team, &g.track); n == 2 && err == nil {
+			f.notify(g)
+		}
+	}
+}
+
+// hear listens until the feed is closed, on a connection of its own.
+func (f *feed) hear() {
+	tried := sync.OnceFunc(func() { close(f.listen) })
+	defer tried()
+	for f.ctx.Err() == nil {
+		err := f.hearOnce(tried)
+		tried()
+		if f.ctx.Err() == nil {
+			f.db.opts.Logger.Warn("not listening to other servers; polling", "error", err)
+		}
+		select {
+		case <-f.ctx.Done():
+		case <-time.After(reconnectWait):
+		}
+	}
+}
+
+func (f *feed) hearOnce(listening func()) error {
+	conn, err := f.connect()
+	if err != nil {
+		return err
+	}
+	defer func() {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+		defer cancel()
+		_ = conn.Close(ctx)
+	}()
+	listening()
+	for {
+		ctx, cancel := context.WithTimeout(f.ctx, pingEvery)
+		notice, err := conn.WaitForNotification(ctx)
+		silent := ctx.Err() != nil
+		cancel()
+		switch {
+		case err == nil:
+			f.heard(notice.Payload)
+		case f.ctx.Err() != nil || !silent:
+			return err
+		default:
+			if err := f.ping(conn); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+func (f *feed) connect() (*pgx.Conn, error) {
+	ctx, cancel := context.WithTimeout(f.ctx, f.db.opts.Wait)
+	defer cancel()
+	conn, err := pgx.ConnectConfig(ctx, f.db.pool.Config().ConnConfig)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := conn.Exec(ctx, `LISTEN `+channel); err != nil {
+		_ = conn.Close(ctx)
+		return nil, err
+	}
+	return conn, nil
+}
+
+func (f *feed) ping(conn *pgx.Conn) error {
+	ctx, cancel := context.WithTimeout(f.ctx, pollEvery)
+	defer cancel()
+	return conn.Ping(ctx)
+}
+
+// poll compares the heads of watched teams' tracks until the feed is closed.
+func (f *feed) poll() {
+	ticks := time.NewTicker(pollEvery)
+	defer ticks.Stop()
+	seen := map[polled]bool{} // the heads found by the last poll
+	for {
+		select {
+		case <-f.ctx.Done():
+			return
+		case <-ticks.C:
+		}
+		heads, err := collect(f.ctx, f.db, 0, pgx.RowToStructByPos[polled], `SELECT team, track, chain, seq FROM heads($1)`, f.watched())
+		if err != nil {
+			f.db.opts.Logger.Warn("the heads of tracks cannot be read", "error", err)
+			continue
+		}
+		now := make(map[polled]bool, len(heads))
+		for _, head := range heads {
+			now[head] = true
+			if !seen[head] {
+				f.notify(grown{head.Team, head.Track})
+			}
+		}
+		seen = now
+	}
+}
+
+// polled is a track with its head.
+type polled struct {
+	Team, Track int64
+	Chain       string
+	Seq         int64
+}

@@ -1,0 +1,244 @@
+// Package team makes this machine a member of a team, whose server decides about the tracks that its members share: the
+// membership with its token, the client of the server's API, the copies of shared tracks, and the process that keeps them current.
+// It must not know what a verb or a command is, and takes no address from a workspace's files.
+package team
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/planloop/planloop/internal/outbound"
+	"github.com/planloop/planloop/internal/safefile"
+	"github.com/planloop/planloop/internal/teamwire"
+	"github.com/planloop/planloop/plan"
+)
+
+// Membership is this machine's membership of a team, as the user's folder of memberships keeps it.
+type Membership struct {
+	Address string          `json:"address"`
+	Token   outbound.Secret `json:"-"` // only in the file, see membershipFile
+	Team    string          `json:"team"`
+	Member  string          `json:"member"`
+	Machine string          `json:"machine"`
+	Role    teamwire.Role   `json:"role"`
+	Page    string          `json:"page,omitempty"`    // where people decide
+	Offline string          `json:"offline,omitempty"` // closed: hooks refuse changes while the server does not answer
+}
+
+// membershipFile is the written form: only there is the token readable.
+type membershipFile struct {
+	Membership `json:",inline"`
+	Token      string `json:"token"`
+}
+
+// Know takes over what the server says about the holder of the token.
+func (m *Membership) Know(me teamwire.Me) error {
+	m.Team, m.Member, m.Machine, m.Role, m.Page, m.Offline = me.Team, me.Member, me.Machine, me.Role, me.Page, me.Offline
+	err := cmp.Or(teamwire.CheckName("team", m.Team), teamwire.CheckName("member", m.Member))
+	if _, wrong := ParseAddress(m.Page); m.Page != "" && err == nil {
+		err = wrong
+	}
+	if err != nil || !slices.Contains(m.Role.Values(), string(m.Role)) || me.Format > teamwire.Format {
+		return errors.Join(errors.New("this server's answer is not for this version of planloop; update planloop"), err)
+	}
+	return nil
+}
+
+const maxFile = 16 << 10 // of this package's files
+
+// ParseAddress checks a server's address.
+func ParseAddress(text string) (*url.URL, error) {
+	address, wrong := outbound.Rules{Example: "https://plans.example.com", Credentials: "give the token with --token-file",
+		Unencrypted: "use https://"}.Parse(strings.TrimSuffix(text, "/"))
+	switch {
+	case wrong != nil:
+		return nil, plan.Refuse(plan.InvalidInput, "", "the server's address "+wrong.Problem, wrong.Want)
+	case address.RawQuery != "" || address.ForceQuery:
+		return nil, plan.Refuse(plan.InvalidInput, "", "the server's address has a part after ?", "leave that out")
+	}
+	return address, nil
+}
+
+// Save writes the membership into a folder that only the user can read.
+func (m Membership) Save(folder string) error {
+	if err := teamwire.CheckName("team", m.Team); err != nil {
+		return err
+	}
+	if err := safefile.MakeFolder(folder); err != nil {
+		return err
+	}
+	return writeJSON(membershipPath(folder, m.Team), membershipFile{m, string(m.Token)})
+}
+
+// Remove deletes the membership of a team from a folder.
+func Remove(folder, team string) error { return os.Remove(membershipPath(folder, team)) }
+
+func membershipPath(folder, team string) string { return filepath.Join(folder, team+".json") }
+
+// Load reads the membership of a team from a folder. The error wraps fs.ErrNotExist without one.
+func Load(folder, team string) (m Membership, err error) {
+	if err := teamwire.CheckName("team", team); err != nil {
+		return m, err
+	}
+	path := membershipPath(folder, team)
+	if err := cmp.Or(safefile.CheckFolder(folder), safefile.CheckUnread(path)); err != nil {
+		return m, err
+	}
+	var file membershipFile
+	if err := readJSON(path, &file); err != nil {
+		return m, err
+	}
+	m, m.Token = file.Membership, outbound.Secret(file.Token)
+	if m.Team != team {
+		return m, fmt.Errorf("%s is the membership of another team; join again", path)
+	}
+	return m, nil
+}
+
+// All reads the memberships of a folder, by the team's name.
+func All(folder string) (all []Membership, err error) {
+	entries, err := os.ReadDir(folder)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	for _, entry := range entries {
+		if name, ok := strings.CutSuffix(entry.Name(), ".json"); ok {
+			m, wrong := Load(folder, name)
+			if err = errors.Join(err, wrong); wrong == nil {
+				all = append(all, m)
+			}
+		}
+	}
+	return all, err
+}
+
+// Place is the track of a team that a local track is the copy of.
+type Place struct {
+	Team      string `json:"team"`
+	Workspace string `json:"workspace"`
+	Track     string `json:"track"`
+}
+
+// String returns the place as people write it.
+func (p Place) String() string { return p.Team + "/" + p.Workspace + " " + p.Track }
+
+// PlaceFile is the name of the file beside a log that makes it the copy of a team's track.
+const PlaceFile = "team.json"
+
+// PlaceOf returns the track that the log in a state folder is the copy of; false if it is not a copy.
+func PlaceOf(stateDir string) (p Place, ok bool, err error) {
+	path := filepath.Join(stateDir, PlaceFile)
+	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
+		return p, false, nil
+	}
+	err = cmp.Or(safefile.CheckUnread(path), readJSON(path, &p), p.check())
+	return p, true, err
+}
+
+// Save makes the log in a state folder a copy.
+func (p Place) Save(stateDir string) error {
+	if err := cmp.Or(p.check(), safefile.MakeFolder(stateDir)); err != nil {
+		return err
+	}
+	return writeJSON(filepath.Join(stateDir, PlaceFile), p)
+}
+
+func (p Place) check() error {
+	return cmp.Or(teamwire.CheckName("team", p.Team), teamwire.CheckName("workspace", p.Workspace), teamwire.CheckTrack(p.Track))
+}
+
+// Copies returns the state folders of all copies in a state home, with the team of each.
+func Copies(stateHome string) map[string]Place {
+	all := map[string]Place{}
+	for _, pattern := range []string{filepath.Join("*", PlaceFile), filepath.Join("*", "tracks", "*", PlaceFile)} {
+		paths, _ := filepath.Glob(filepath.Join(globQuote(stateHome), pattern)) // the pattern is valid
+		for _, path := range paths {
+			if p, ok, err := PlaceOf(filepath.Dir(path)); ok && err == nil {
+				all[filepath.Dir(path)] = p
+			}
+		}
+	}
+	return all
+}
+
+func globQuote(path string) string {
+	return regexp.MustCompile(`[*?\[\\]`).ReplaceAllString(path, `\$0`)
+}
+
+// Label returns the name of an agent of this machine as its team sees it, after its member's: NAME, or NAME#MARK for one
+// connection.
+func Label(name string) string {
+	name, mark, isMarked := strings.Cut(strings.ToLower(name), "#")
+	keep := func(text string) string {
+		parts := strings.FieldsFunc(text, func(r rune) bool { return (r < 'a' || r > 'z') && (r < '0' || r > '9') })
+		return strings.Join(parts, "-")
+	}
+	const most, mostOfName = 39, 26 // bytes, also of a name with a mark
+	if mark = keep(mark); !isMarked || mark == "" {
+		name = keep(name)
+		return cmp.Or(strings.TrimRight(name[:min(len(name), most)], "-"), "agent")
+	}
+	name = keep(name)
+	return cmp.Or(strings.TrimRight(name[:min(len(name), mostOfName)], "-"), "agent") + "#" + mark[:min(len(mark), most-mostOfName-1)]
+}
+
+// Actor returns an actor of this machine as its team names it.
+func (m Membership) Actor(a plan.Actor) plan.Actor {
+	switch {
+	case strings.HasPrefix(a.Name, m.Member+"/"):
+	case a.Kind == plan.Agent && m.Role != teamwire.RoleCI:
+		a.Name = m.Member + "/" + Label(a.Name)
+	case a.Kind == plan.CI || m.Role == teamwire.RoleCI:
+		a.Name = m.Member + "/ci"
+	case a.Kind == plan.Person:
+		a.Name = m.Member
+	}
+	return a
+}
+
+// Local returns the name of an agent of this machine without its member's; false for the names of others.
+func (m Membership) Local(name string) (string, bool) {
+	local, ok := strings.CutPrefix(name, m.Member+"/")
+	return local, ok || !strings.Contains(name, "/") && name != m.Member
+}
+
+func readJSON(path string, into any) error {
+	data, err := safefile.Read(path, maxFile)
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(data, into, json.RejectUnknownMembers(true)); err != nil {
+		return fmt.Errorf("%s cannot be read; join or pull again", path) // not its content, which may be a token
+	}
+	return nil
+}
+
+func writeJSON(path string, value any) error {
+	data, err := json.Marshal(value)
+	if err != nil {
+		return err
+	}
+	return safefile.WriteFile(path, append(data, '\n'), safefile.Options{Mode: safefile.FileMode})
+}
+
+// WorkspaceNames returns names for a workspace, the best first: from the addresses of its git remotes, else its directory.
+func WorkspaceNames(remotes []string, dir string) (names []string) {
+	for _, from := range append(remotes, dir) {
+		base := strings.TrimSuffix(strings.TrimRight(from, "/"), ".git")
+		name := Label(base[strings.LastIndexAny(base, "/:\\")+1:])
+		if !slices.Contains(names, name) && teamwire.CheckName("workspace", name) == nil {
+			names = append(names, name)
+		}
+	}
+	return names
+}

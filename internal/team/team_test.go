@@ -1,0 +1,330 @@
+package team_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/planloop/planloop/internal/outbound"
+	"github.com/planloop/planloop/internal/session"
+	"github.com/planloop/planloop/internal/store/sqlite"
+	"github.com/planloop/planloop/internal/team"
+	"github.com/planloop/planloop/internal/teamwire"
+	"github.com/planloop/planloop/internal/testenv"
+	"github.com/planloop/planloop/plan"
+)
+
+var discard = slog.New(slog.DiscardHandler)
+
+// join returns a machine of ann's with a copy of the track.
+func (s *server) join(t *testing.T) *laptop {
+	t.Helper()
+	home := t.TempDir()
+	l := &laptop{Membership: s.member(), folder: filepath.Join(home, "teams"), stateHome: filepath.Join(home, "state")}
+	l.dir = filepath.Join(l.stateHome, "site-1")
+	testenv.Check(t, l.Save(l.folder))
+	place := team.Place{Team: "acme", Workspace: "site", Track: "main"}
+	testenv.Check(t, os.MkdirAll(l.stateHome, 0o700))
+	testenv.Check(t, place.Save(l.dir))
+	client, err := team.NewClient(l.Membership, discard)
+	testenv.Check(t, err)
+	l.copy = team.NewCopy(l.Membership, place, l.dir, client)
+	l.log = sqlite.New(l.dir, sqlite.Options{})
+	l.session = session.New(l.log, session.Options{Decider: l.copy})
+	t.Cleanup(func() { testenv.Check(t, l.session.Close()); client.Close() })
+	return l
+}
+
+func (l *laptop) do(t *testing.T, a plan.Action) error {
+	t.Helper()
+	_, err := l.session.Do(t.Context(), l.Actor(plan.NewActor(plan.ChannelMCP, "Claude-Code#a1b2c3")), a, nil)
+	return err
+}
+
+func setUp() plan.SetUp {
+	return plan.SetUp{Outline: plan.Outline{Objective: "Test"}, Steps: []plan.NewStep{{Spec: plan.Spec{Title: "One"}}}}
+}
+
+func begun(note string) plan.Action {
+	return plan.MarkStep{Step: 1, Status: plan.InProgress, Note: note}
+}
+
+// same fails unless the copy ends like the server's log.
+func (l *laptop) same(t *testing.T, s *server) {
+	t.Helper()
+	want, err := s.log.Head(t.Context())
+	testenv.Check(t, err)
+	if got, err := l.log.Head(t.Context()); err != nil || got != want {
+		t.Errorf("the copy ends at %+v, the log at %+v: %v", got, want, err)
+	}
+}
+
+// TestChangesThroughTheServer changes a plan from two machines.
+func TestChangesThroughTheServer(t *testing.T) {
+	s := newServer(t)
+	a, b := s.join(t), s.join(t)
+	testenv.Check(t, a.do(t, setUp()))
+	testenv.Check(t, b.do(t, begun("from b")))
+	testenv.Check(t, a.copy.Update(t.Context(), a.session))
+	a.same(t, s)
+	b.same(t, s)
+	state, err := a.session.State(t.Context())
+	testenv.Check(t, err)
+	if step, _ := state.Plan.Steps.Get(1); step.ClaimedBy != "ann/claude-code#a1b2c3" {
+		t.Errorf("claimed by %q", step.ClaimedBy)
+	}
+	refused := new(plan.ValidationError)
+	if err := a.do(t, plan.MarkStep{Step: 9, Status: plan.Done}); !errors.As(err, &refused) || refused.Kind != plan.NotFound {
+		t.Errorf("got %v", err)
+	}
+	name, err := a.session.PutValue(t.Context(), []byte("long"))
+	testenv.Check(t, err)
+	if got, err := b.session.Value(t.Context(), name); err != nil || string(got) != "long" {
+		t.Errorf("got %q: %v", got, err)
+	}
+}
+
+// TestLostAnswers loses the answer to a change once, which the repeated call makes good, and twice.
+func TestLostAnswers(t *testing.T) {
+	s := newServer(t)
+	l := s.join(t)
+	testenv.Check(t, l.do(t, setUp()))
+	s.broken.Store(1)
+	testenv.Check(t, l.do(t, begun("once")))
+	l.same(t, s)
+	s.broken.Store(2)
+	err := l.do(t, begun("twice"))
+	if offline, ok := errors.AsType[*team.Offline](err); !ok || !offline.MayHaveChanged ||
+		!strings.Contains(err.Error(), "may have been made") {
+		t.Errorf("got %v", err)
+	}
+	testenv.Check(t, l.session.Pull(t.Context()))
+	l.same(t, s)
+	state, err := l.session.State(t.Context())
+	testenv.Check(t, err)
+	if step, _ := state.Plan.Steps.Get(1); len(step.Notes) != 2 {
+		t.Errorf("recorded as %v", step.Notes)
+	}
+}
+
+// TestOffline stops the server: reading works, a change says since when, and a hook's minute passes.
+func TestOffline(t *testing.T) {
+	s := newServer(t)
+	l := s.join(t)
+	testenv.Check(t, l.do(t, setUp()))
+	testenv.Check(t, l.copy.Update(t.Context(), l.session))
+	s.http.Close()
+	calls := s.calls.Load()
+	testenv.Check(t, l.copy.Refresh(t.Context(), l.session))
+	if l.copy.Age() != "" || s.calls.Load() != calls {
+		t.Errorf("a fresh copy is %q", l.copy.Age())
+	}
+	then := time.Now().Add(-2 * time.Minute)
+	testenv.Check(t, os.Chtimes(filepath.Join(l.dir, "team.confirmed"), then, then))
+	if err := l.copy.Refresh(t.Context(), l.session); err == nil {
+		t.Error("an old copy was confirmed")
+	}
+	err := l.do(t, begun("lost"))
+	if want := "offline since " + then.Format("15:04"); err == nil || !strings.Contains(err.Error(), want) ||
+		!strings.Contains(err.Error(), "; nothing was changed") {
+		t.Errorf("got %v, want %s", err, want)
+	}
+	if state, err := l.session.State(t.Context()); err != nil || state.Revision != 1 || !strings.HasPrefix(l.copy.Age(), "as of ") {
+		t.Errorf("read %d, %s: %v", state.Revision, l.copy.Age(), err)
+	}
+}
+
+// TestComplaints has the server refuse everything.
+func TestComplaints(t *testing.T) {
+	s := newServer(t)
+	l := s.join(t)
+	testenv.Check(t, l.do(t, setUp()))
+	for code, want := range map[teamwire.Code]string{
+		teamwire.CodeUpdate: "offline since", teamwire.CodeUnready: "offline since", teamwire.CodeTooMany: "offline since",
+		teamwire.CodeToken: "planloop team join", teamwire.CodeForbidden: "a problem\\x1b[31m; a fix", teamwire.CodeNotFound: "a problem",
+		teamwire.CodeChanged: "changed at the same time", teamwire.CodeRefused: "a problem",
+	} {
+		s.refused.Store(&teamwire.Error{Code: code, Problem: "a problem\x1b[31m", Fix: "a fix"})
+		if err := l.do(t, begun("")); err == nil || !strings.Contains(err.Error(), want) && code != teamwire.CodeForbidden ||
+			strings.Contains(err.Error(), "\x1b") {
+			t.Errorf("%s: got %v", code, err)
+		}
+	}
+}
+
+// TestNoTokenInTexts searches errors, logs and printed values for the token, also if the server echoes it.
+func TestNoTokenInTexts(t *testing.T) {
+	var log bytes.Buffer
+	logger := slog.New(slog.NewJSONHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	echo := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		given := r.Header.Get("Authorization")
+		switch r.URL.Path {
+		case "/v1/me":
+			http.Error(w, "bad "+given, http.StatusTeapot)
+		case "/v1/members":
+			w.WriteHeader(http.StatusForbidden)
+			_ = json.NewEncoder(w).Encode(teamwire.Error{Code: teamwire.CodeForbidden, Problem: "no " + given, Fix: given})
+		default:
+			http.Redirect(w, r, "https://elsewhere.example/"+given, http.StatusTemporaryRedirect)
+		}
+	}))
+	t.Cleanup(echo.Close)
+	m := team.Membership{Address: echo.URL, Token: token, Team: "acme", Member: "ann"}
+	client, err := team.NewClient(m, logger)
+	testenv.Check(t, err)
+	_, me := client.Me(t.Context())
+	_, members := client.Members(t.Context())
+	_, tracks := client.Tracks(t.Context(), "site")
+	logger.Info("joined", "membership", m)
+	texts := fmt.Sprintf("%v %v %v %v %+v %#v %s", me, members, tracks, m, m, m, log.String())
+	if strings.Contains(texts, token) || strings.Contains(texts, token[4:16]) {
+		t.Error(texts)
+	}
+	if me == nil || members == nil || tracks == nil {
+		t.Error("a call succeeded")
+	}
+}
+
+// TestAddresses refuses addresses over which a token could be read or that a path could change.
+func TestAddresses(t *testing.T) {
+	for address, isGood := range map[string]bool{
+		"https://plans.example.com": true, "https://plans.example.com/planloop/": true, "http://localhost:8080": true,
+		"http://plans.example.com": false, "plans.example.com": false, "https://ann:secret@plans.example.com": false,
+		"https://plans.example.com/?team=acme": false, "https://plans.example.com/#x": false, "file:///etc": false, "": false,
+	} {
+		if _, err := team.ParseAddress(address); (err == nil) != isGood || err != nil && strings.Contains(err.Error(), "secret") {
+			t.Errorf("%s: %v", address, err)
+		}
+	}
+	for _, bad := range []outbound.Secret{"", "a b\n", "a\x00b"} {
+		if _, err := team.NewClient(team.Membership{Address: "https://a.example", Token: bad}, discard); err == nil {
+			t.Errorf("the token %q was accepted", bad)
+		}
+	}
+}
+
+// TestMembershipFiles reads memberships back, and refuses files that others can read or that name other places.
+func TestMembershipFiles(t *testing.T) {
+	folder := filepath.Join(t.TempDir(), "teams")
+	m := team.Membership{Address: "https://a.example", Token: token, Team: "acme", Member: "ann"}
+	testenv.Check(t, m.Save(folder))
+	path := filepath.Join(folder, "acme.json")
+	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("its mode is %v: %v", info.Mode(), err)
+	}
+	if got, err := team.Load(folder, "acme"); err != nil || got != m {
+		t.Errorf("read %v: %v", got, err)
+	}
+	for _, name := range []string{"../acme", "", "ACME", "a/b"} {
+		if _, err := team.Load(folder, name); err == nil {
+			t.Errorf("%q was read", name)
+		}
+	}
+	testenv.Check(t, os.WriteFile(path, []byte(`{"token":"`+token+`","new":1`), 0o600))
+	if _, err := team.Load(folder, "acme"); err == nil || strings.Contains(err.Error(), token) {
+		t.Errorf("got %v", err)
+	}
+	testenv.Check(t, m.Save(folder))
+	testenv.Check(t, os.Chmod(path, 0o644))
+	if _, err := team.Load(folder, "acme"); err == nil {
+		t.Error("a file that others can read was accepted")
+	}
+	dir := t.TempDir()
+	for _, text := range []string{`{"team":"../x","workspace":"a","track":"main"}`, `{"team":"a","workspace":"a","track":"main","address":"https://b"}`, `{}`} {
+		testenv.Check(t, os.WriteFile(filepath.Join(dir, team.PlaceFile), []byte(text), 0o600))
+		if _, isCopy, err := team.PlaceOf(dir); err == nil || !isCopy {
+			t.Errorf("%s: %t, %v", text, isCopy, err)
+		}
+	}
+}
+
+func TestLabels(t *testing.T) {
+	m := team.Membership{Member: "ann", Role: teamwire.RoleMember}
+	for name, want := range map[string]string{
+		"claude-code#a1b2c3": "ann/claude-code#a1b2c3", "Reviewer 2": "ann/reviewer-2", "бот": "ann/agent", "a/b": "ann/a-b",
+		"ann/codex": "ann/codex", strings.Repeat("x", 60): "ann/" + strings.Repeat("x", 39),
+	} {
+		got := m.Actor(plan.NewActor(plan.ChannelMCP, name)).Name
+		if got != want || m.Actor(plan.NewActor(plan.ChannelMCP, got)).Name != want {
+			t.Errorf("%q became %q, want %q", name, got, want)
+		}
+	}
+	if got := m.Actor(plan.NewActor(plan.ChannelTerminal, "root")).Name; got != "ann" {
+		t.Errorf("the person is %q", got)
+	}
+	if got := fmt.Sprint(team.WorkspaceNames([]string{"git@example.com:acme/Web_Site.git", "https://example.com/x/api/"}, "/home/ann/site")); got !=
+		"[web-site api site]" {
+		t.Errorf("suggested %s", got)
+	}
+}
+
+// TestFollower follows the stream in one of two processes; the other takes over.
+func TestFollower(t *testing.T) {
+	s := newServer(t)
+	l, other := s.join(t), s.join(t)
+	testenv.Check(t, other.do(t, setUp()))
+	opened := make(chan string, 10)
+	run := func(name string) (stop func()) {
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan struct{})
+		f := team.Follower{Folder: l.folder, StateHome: l.stateHome, Logger: discard, Retry: 10 * time.Millisecond,
+			Open: func(dir string, c *team.Copy) (*session.Session, team.Presence, error) {
+				opened <- name
+				p := team.Presence{Local: signs{}, Member: l.Membership}
+				return session.New(sqlite.New(dir, sqlite.Options{}), session.Options{Decider: c}), p, nil
+			}}
+		go func() { f.Run(ctx); close(done) }()
+		return func() { cancel(); <-done }
+	}
+	stopFirst := run("first")
+	if got := <-opened; got != "first" {
+		t.Fatalf("%s follows", got)
+	}
+	stopSecond := run("second")
+	defer stopSecond()
+	grown, err := l.log.Watch(t.Context())
+	testenv.Check(t, err)
+	follows := func() {
+		t.Helper()
+		deadline := time.After(soon)
+		for {
+			want, err := s.log.Head(t.Context())
+			testenv.Check(t, err)
+			if got, err := l.log.Head(t.Context()); err == nil && got == want && l.copy.IsFresh() {
+				return
+			}
+			select {
+			case <-grown:
+			case <-time.After(20 * time.Millisecond):
+			case <-deadline:
+				t.Fatal("the copy does not follow")
+			}
+		}
+	}
+	follows()
+	testenv.Check(t, other.do(t, begun("seen by the first")))
+	follows()
+	stopFirst()
+	if got := <-opened; got != "second" {
+		t.Fatalf("%s follows", got)
+	}
+	testenv.Check(t, other.do(t, begun("seen by the second")))
+	follows()
+}
+
+type signs struct{}
+
+func (signs) Touch(string)              {}
+func (signs) Join(string) func()        { return func() {} }
+func (signs) Seen(string) plan.Sighting { return plan.Sighting{At: time.Now()} }
+func (signs) LastActivity() time.Time   { return time.Now() }

@@ -1,0 +1,310 @@
+package teamserver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/planloop/planloop/internal/session"
+	"github.com/planloop/planloop/internal/store/postgres"
+	"github.com/planloop/planloop/internal/teamwire"
+	"github.com/planloop/planloop/plan"
+)
+
+// Operator is the actor of what an operator of the server does with its commands.
+const Operator = "operator"
+
+// Admin changes teams. Each change is noted in the team's audit.
+type Admin struct {
+	db    *postgres.DB
+	actor string // a member, or Operator
+}
+
+// NewAdmin returns the acts of an actor, whose rights the caller has checked.
+func NewAdmin(db *postgres.DB, actor string) Admin { return Admin{db, actor} }
+
+// note adds an entry to a team's audit.
+func note(ctx context.Context, tx pgx.Tx, team int64, actor, act string, detail any) error {
+	data, err := json.Marshal(detail)
+	if err != nil {
+		return err
+	}
+	_, err = tx.Exec(ctx, "INSERT INTO audit (team, actor, act, detail) VALUES ($1, $2, $3, $4)", team, actor, act, data)
+	return err
+}
+
+// change runs f for a team and notes the act.
+func (a Admin) change(ctx context.Context, team int64, act string, detail any, f func(pgx.Tx) error) error {
+	return a.db.InTeam(ctx, team, func(tx pgx.Tx) error {
+		if err := f(tx); err != nil {
+			return err
+		}
+		return note(ctx, tx, team, a.actor, act, detail)
+	})
+}
+
+// isTaken reports whether a name exists already.
+func isTaken(err error) bool {
+	failed, is := errors.AsType[*pgconn.PgError](err)
+	return is && failed.Code == "23505"
+}
+
+// CreateTeam makes a team. Its name is unique on the server.
+func (a Admin) CreateTeam(ctx context.Context, name string) (team int64, err error) {
+	if err := teamwire.CheckName("team", name); err != nil {
+		return 0, err
+	}
+	err = a.db.Pool().QueryRow(ctx, "INSERT INTO team (name) VALUES ($1) RETURNING id", name).Scan(&team)
+	if isTaken(err) {
+		return 0, fmt.Errorf("the team %s exists already; choose another name", name)
+	}
+	if err != nil {
+		return 0, err
+	}
+	return team, a.change(ctx, team, "create_team", nil, func(pgx.Tx) error { return nil })
+}
+
+// FindTeam returns a team by its name.
+func (a Admin) FindTeam(ctx context.Context, name string) (team int64, err error) {
+	err = a.db.Pool().QueryRow(ctx, "SELECT id FROM team WHERE name = $1", name).Scan(&team)
+	if errors.Is(err, pgx.ErrNoRows) {
+		err = fmt.Errorf("there is no team %s; create it with: planloop-server team create %s", plan.Quote(name), name)
+	}
+	return team, err
+}
+
+// DeleteTeam deletes a team with everything it has.
+func (a Admin) DeleteTeam(ctx context.Context, team int64) error {
+	return a.db.InTeam(ctx, team, func(tx pgx.Tx) error {
+		_, err := tx.Exec(ctx, "SELECT delete_team()")
+		return err
+	})
+}
+
+// AddMember adds a member, or an earlier one again, without the tokens and passkeys of that time.
+func (a Admin) AddMember(ctx context.Context, team int64, name string, role teamwire.Role) error {
+	if err := teamwire.CheckName("member", name); err != nil {
+		return err
+	}
+	if role != teamwire.RoleMember && role != teamwire.RoleAdmin {
+		return fmt.Errorf("a member cannot have the role %q; use member or admin", role)
+	}
+	// A name such as "person" would show an actor as another kind; ones that planloop itself uses would, too.
+	if err := plan.CheckAgentName("name", name); err != nil || name == string(plan.Planloop) || name == Operator {
+		return fmt.Errorf("%s cannot be a member's name; use a name such as ann", plan.Quote(name))
+	}
+	return a.change(ctx, team, "add_member", map[string]any{"member": name, "role": role}, func(tx pgx.Tx) error {
+		done, err := tx.Exec(ctx, `INSERT INTO member (team, name, role) VALUES ($1, $2, $3) ON CONFLICT (team, name)
+			DO UPDATE SET removed = NULL, role = excluded.role WHERE member.removed IS NOT NULL`, team, name, role)
+		if err == nil && done.RowsAffected() == 0 {
+			err = fmt.Errorf("%s is a member already; change the role with: planloop-server member role", name)
+		}
+		return err
+	})
+}
+
+// SetRole changes a member's role. A token of the role admin has no more rights than its member.
+func (a Admin) SetRole(ctx context.Context, team int64, name string, role teamwire.Role) error {
+	return a.change(ctx, team, "set_role", map[string]any{"member": name, "role": role}, func(tx pgx.Tx) error {
+		return forMember(ctx, tx, name, "UPDATE member SET role = $3 WHERE team = $1 AND name = $2 AND removed IS NULL", team, name, role)
+	})
+}
+
+// RemoveMember removes a member. All tokens, sign-ins, passkeys and invitations end at once, and votes no longer count.
+func (a Admin) RemoveMember(ctx context.Context, team int64, name string) error {
+	return a.change(ctx, team, "remove_member", map[string]any{"member": name}, func(tx pgx.Tx) error {
+		if err := forMember(ctx, tx, name, "UPDATE member SET removed = now(), subject = NULL WHERE team = $1 AND name = $2 AND removed IS NULL",
+			team, name); err != nil {
+			return err
+		}
+		for _, query := range []string{"UPDATE token SET revoked = now() WHERE revoked IS NULL AND ",
+			"UPDATE invitation SET used = now() WHERE used IS NULL AND ", "DELETE FROM signin WHERE ", "DELETE FROM passkey WHERE "} {
+			if _, err := tx.Exec(ctx, query+"member = (SELECT id FROM member WHERE team = $1 AND name = $2)", team, name); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// forMember runs a query that must change the one member.
+func forMember(ctx context.Context, tx pgx.Tx, name, query string, args ...any) error {
+	done, err := tx.Exec(ctx, query, args...)
+	if err == nil && done.RowsAffected() == 0 {
+		err = fmt.Errorf("the team has no member %s; list them with: planloop-server member list", plan.Quote(name))
+	}
+	return err
+}
+
+// longestToken bounds how long a token is valid.
+const longestToken = 366 * 24 * time.Hour
+
+// CreateToken returns a new token of a member. It is not kept, only its hash.
+func (a Admin) CreateToken(ctx context.Context, team int64, member string, role teamwire.Role, machine string, valid time.Duration) (string, error) {
+	if err := teamwire.CheckName("machine", machine); err != nil {
+		return "", err
+	}
+	if valid <= 0 || valid > longestToken {
+		return "", fmt.Errorf("a token cannot be valid for %s; use at most %d days", valid, int(longestToken.Hours()/24))
+	}
+	token, hash := newToken()
+	detail := map[string]any{"member": member, "role": role, "machine": machine, "valid": valid.String()}
+	return token, a.change(ctx, team, "create_token", detail, func(tx pgx.Tx) error {
+		var own teamwire.Role
+		err := tx.QueryRow(ctx, "SELECT role FROM member WHERE team = $1 AND name = $2 AND removed IS NULL", team, member).Scan(&own)
+		switch {
+		case errors.Is(err, pgx.ErrNoRows):
+			return fmt.Errorf("the team has no member %s; add the member first", plan.Quote(member))
+		case err == nil && role == teamwire.RoleAdmin && own != teamwire.RoleAdmin:
+			return fmt.Errorf("%s is not an admin; create a token of the role member", member)
+		case err != nil:
+			return err
+		}
+		_, err = tx.Exec(ctx, `INSERT INTO token (team, member, hash, role, machine, expires)
+			SELECT $1, id, $3, $4, $5, now() + $6::interval FROM member WHERE team = $1 AND name = $2`, team, member, hash, role, machine, valid)
+		return err
+	})
+}
+
+// Token describes a token.
+type Token struct {
+	ID               int64
+	Member, Machine  string
+	Role             teamwire.Role
+	Created, Expires time.Time
+	Used             *time.Time
+}
+
+// Tokens lists the valid tokens of a team.
+func (a Admin) Tokens(ctx context.Context, team int64) (list []Token, err error) {
+	err = a.db.InTeam(ctx, team, func(tx pgx.Tx) error {
+		rows, err := tx.Query(ctx, `SELECT t.id, m.name, t.machine, t.role, t.created, t.expires, t.used FROM token t
+			JOIN member m ON m.id = t.member WHERE t.revoked IS NULL AND t.expires > now() ORDER BY m.name, t.id`)
+		if err == nil {
+			list, err = pgx.CollectRows(rows, pgx.RowToStructByPos[Token])
+		}
+		return err
+	})
+	return list, err
+}
+
+// RevokeToken ends a token at once.
+func (a Admin) RevokeToken(ctx context.Context, team, id int64) error {
+	return a.change(ctx, team, "revoke_token", map[string]any{"token": id}, func(tx pgx.Tx) error {
+		done, err := tx.Exec(ctx, "UPDATE token SET revoked = now() WHERE id = $1 AND revoked IS NULL", id)
+		if err == nil && done.RowsAffected() == 0 {
+			err = fmt.Errorf("the team has no valid token %d; list them with: planloop-server token list", id)
+		}
+		return err
+	})
+}
+
+// SetSettings sets the rules of a team, or those of one workspace, which then replace the team's; nil removes these.
+// Submissions keep the rules of their time.
+func (a Admin) SetSettings(ctx context.Context, team int64, workspace string, settings []byte) error {
+	detail := map[string]any{"workspace": workspace, "settings": string(settings)}
+	return a.change(ctx, team, "set_policy", detail, func(tx pgx.Tx) error {
+		var id int64
+		if workspace != "" {
+			err := tx.QueryRow(ctx, "SELECT id FROM workspace WHERE team = $1 AND name = $2", team, workspace).Scan(&id)
+			if errors.Is(err, pgx.ErrNoRows) {
+				return fmt.Errorf("the team has no workspace %s; share a track in it first", plan.Quote(workspace))
+			}
+			if err != nil {
+				return err
+			}
+		}
+		if settings == nil {
+			_, err := tx.Exec(ctx, "DELETE FROM policy WHERE team = $1 AND workspace = $2", team, id)
+			return err
+		}
+		now, err := rulesIn(ctx, tx, team, id, 0)
+		if err != nil {
+			return err
+		}
+		set, err := ParseSettings(settings, now.members)
+		if err != nil {
+			return err
+		}
+		data, err := json.Marshal(set)
+		if err != nil {
+			return err
+		}
+		_, err = tx.Exec(ctx, `INSERT INTO policy (team, workspace, settings) VALUES ($1, $2, $3) ON CONFLICT (team, workspace)
+			DO UPDATE SET settings = excluded.settings, changed = now()`, team, id, data)
+		return err
+	})
+}
+
+// Settings returns the rules of a team, or of one workspace of it, and the team's members.
+func (a Admin) Settings(ctx context.Context, team int64, workspace string) (set Settings, members []string, err error) {
+	err = a.db.InTeam(ctx, team, func(tx pgx.Tx) error {
+		var id int64
+		if err := tx.QueryRow(ctx, "SELECT coalesce((SELECT id FROM workspace WHERE team = $1 AND name = $2), 0)", team, workspace).
+			Scan(&id); err != nil {
+			return err
+		}
+		r, err := rulesIn(ctx, tx, team, id, 0)
+		set, members = r.settings, r.members
+		return err
+	})
+	return set, members, err
+}
+
+// PurgeHistory begins a new chain of a track with its present plan and draft, without the history that led to
+// them. Laptops replace their copies; what was copied elsewhere cannot be recalled. It returns the number of records that are gone.
+func (a Admin) PurgeHistory(ctx context.Context, team int64, workspace, name string) (gone plan.Revision, err error) {
+	var id int64
+	err = a.db.InTeam(ctx, team, func(tx pgx.Tx) error {
+		return tx.QueryRow(ctx, `SELECT t.id FROM track t JOIN workspace w ON w.id = t.workspace
+			WHERE w.team = $1 AND w.name = $2 AND t.name = $3`, team, workspace, name).Scan(&id)
+	})
+	if errors.Is(err, pgx.ErrNoRows) {
+		return 0, fmt.Errorf("the team has no track %s in the workspace %s", plan.Quote(name), plan.Quote(workspace))
+	}
+	if err != nil {
+		return 0, err
+	}
+	log := a.db.Log(team, id)
+	unlock, err := log.Lock(ctx)
+	if err != nil {
+		return 0, err
+	}
+	defer unlock()
+	reader := session.New(log, session.Options{})
+	defer reader.Close()
+	state, err := reader.State(ctx)
+	if err != nil {
+		return 0, err
+	}
+	events := []plan.Event{plan.HistoryPurged{Records: state.Revision, At: time.Now().UTC()}}
+	if state.Plan != nil {
+		events = append(events, plan.PlanRestored{Plan: withoutRevision(state.Plan.Body())})
+	}
+	if state.Draft != nil {
+		events = append(events, plan.DraftMade{Plan: withoutRevision(state.Draft.Body())})
+	}
+	after := plan.Apply(plan.State{}, events...)
+	first := plan.Record{Seq: 1, Action: plan.ActionWord(plan.Purge{}), Actor: plan.NewActor(plan.ChannelEngine, a.actor),
+		Time: time.Now().UTC().Truncate(time.Millisecond), Phase: after.PhaseNow(), IsOpen: after.IsOpen(), Events: events}
+	if _, err := log.Purge(ctx, first); err != nil {
+		return 0, err
+	}
+	detail := map[string]any{"workspace": workspace, "track": name, "records": state.Revision}
+	return state.Revision, a.change(ctx, team, "purge", detail, func(pgx.Tx) error { return nil })
+}
+
+// withoutRevision returns a plan whose approval names no record of the former log.
+func withoutRevision(b plan.Body) plan.Body {
+	if b.Approval != nil {
+		approval := *b.Approval
+		approval.Revision = 0
+		b.Approval = &approval
+	}
+	return b
+}

@@ -1,0 +1,326 @@
+package teamserver_test
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/planloop/planloop/internal/store"
+	"github.com/planloop/planloop/internal/teamserver"
+	"github.com/planloop/planloop/internal/teamwire"
+	"github.com/planloop/planloop/plan"
+)
+
+// TestATokenIsNeeded fails if a request without a valid token is answered, or one with is not.
+func TestATokenIsNeeded(t *testing.T) {
+	w := newWorld(t)
+	ann := w.as("ann", teamwire.RoleMember)
+	ann.do(setUp("Ship the shop"))
+	for name, token := range map[string]string{"none": "", "forged": "plt_" + strings.Repeat("A", 43), "other form": "secret",
+		"part": ann.token[:20], "long": "plt_" + strings.Repeat("A", 4000)} {
+		t.Run(name, func(t *testing.T) {
+			stranger := &client{t: t, address: w.http.URL, token: token}
+			for _, path := range []string{"/v1/me", "/v1/members", "/v1/w/shop/tracks", trackPath + "records?after=0", "/v1/w/shop/events"} {
+				if status, failed := stranger.call("GET", path, nil, nil); status != 401 && status != 429 {
+					t.Errorf("%s: %d %+v", path, status, failed)
+				}
+			}
+			if status, _ := stranger.call("POST", trackPath+"do", stranger.request(setUp("Mine")), nil); status != 401 && status != 429 {
+				t.Errorf("do: %d", status)
+			}
+		})
+	}
+	ann.must("GET", "/v1/me", nil, nil) // failures of others at the same address do not lock it out
+}
+
+// TestATokenEnds fails if a token works after it expired, was revoked, or its member was removed.
+func TestATokenEnds(t *testing.T) {
+	w := newWorld(t)
+	list := func() []teamserver.Token {
+		tokens, err := w.admin.Tokens(t.Context(), w.team)
+		check(t, err)
+		return tokens
+	}
+	ann := w.as("ann", teamwire.RoleAdmin)
+	ann.do(setUp("Ship the shop"))
+	check(t, w.admin.RevokeToken(t.Context(), w.team, list()[0].ID))
+	ann.refuse(teamwire.CodeToken, "GET", trackPath+"records?after=0", nil)
+	if len(list()) != 0 {
+		t.Error("a revoked token is listed")
+	}
+	bob := w.as("bob", teamwire.RoleMember)
+	bob.must("GET", "/v1/me", nil, nil)
+	check(t, w.admin.RemoveMember(t.Context(), w.team, "bob"))
+	bob.refuse(teamwire.CodeToken, "GET", "/v1/me", nil)
+	check(t, w.admin.AddMember(t.Context(), w.team, "bob", teamwire.RoleMember))
+	bob.refuse(teamwire.CodeToken, "GET", "/v1/me", nil)
+	late := w.as("ann", teamwire.RoleMember)
+	_, err := w.db.Pool().Exec(t.Context(), "UPDATE token SET expires = now() - interval '1 second' WHERE revoked IS NULL")
+	check(t, err)
+	late.refuse(teamwire.CodeToken, "GET", "/v1/me", nil)
+	if _, err := w.admin.CreateToken(t.Context(), w.team, "bob", teamwire.RoleAdmin, "laptop", time.Hour); err == nil {
+		t.Error("a member who is no admin got an admin's token")
+	}
+	if _, err := w.admin.CreateToken(t.Context(), w.team, "bob", teamwire.RoleMember, "laptop", 1000*24*time.Hour); err == nil {
+		t.Error("a token of three years was made")
+	}
+}
+
+// TestAnotherTeamIsNotFound fails if a token reads, writes or notices anything of another team, even if all names are the same.
+func TestAnotherTeamIsNotFound(t *testing.T) {
+	w := newWorld(t)
+	ann := w.as("ann", teamwire.RoleMember)
+	ann.do(setUp("Blue's secret"))
+	value := []byte("blue's value")
+	path := trackPath + "values/" + store.ValueName(value)
+	if status, failed := ann.send("PUT", path, "application/octet-stream", bytes.NewReader(value), nil); status != 204 {
+		t.Fatalf("%d %+v", status, failed)
+	}
+	var got []byte
+	if ann.must("GET", path, nil, &got); !bytes.Equal(got, value) {
+		t.Errorf("the value is %q", got)
+	}
+	red := &client{t: t, address: w.http.URL, token: w.token(w.newTeam("red"), "ann", teamwire.RoleAdmin)}
+	for _, path := range []string{trackPath + "records?after=0", path, "/v1/w/shop/events"} {
+		red.refuse(teamwire.CodeNotFound, "GET", path, nil)
+	}
+	red.refuse(teamwire.CodeNotFound, "POST", "/v1/w/shop/seen", teamwire.Seen{Gone: []string{"claude-code"}})
+	var tracks []teamwire.Track
+	if red.must("GET", "/v1/w/shop/tracks", nil, &tracks); len(tracks) != 0 {
+		t.Errorf("red sees %+v", tracks)
+	}
+	reply := red.do(setUp("Red's own")) // a workspace of the same name, in red
+	if reply.Seq != 1 || strings.Contains(reply.Records[0], "Blue") {
+		t.Errorf("red's first record is %+v", reply)
+	}
+	var records teamwire.Records
+	if ann.must("GET", trackPath+"records?after=0", nil, &records); records.Head.Seq != 1 || !strings.Contains(records.Records[0], "Blue's secret") {
+		t.Errorf("blue's records are %+v", records)
+	}
+	for _, path := range []string{"/v1/w/..%2fred%2fshop/tracks", "/v1/w/blue%2fshop/tracks", "/v1/w/%00/tracks"} {
+		var tracks []teamwire.Track
+		if status, _ := red.call("GET", path, nil, &tracks); status < 300 && len(tracks) > 0 {
+			t.Errorf("%s lists %+v", path, tracks)
+		}
+	}
+}
+
+// TestTheTokenNamesTheActor fails if a request chooses its author's member, kind or rights.
+func TestTheTokenNamesTheActor(t *testing.T) {
+	w := newWorld(t)
+	w.as("ann", teamwire.RoleMember).do(setUp("Ship the shop"))
+	for _, test := range []struct {
+		role        teamwire.Role
+		agent, kind string
+		actor       string
+		of          plan.ActorKind
+		isRefused   bool
+	}{
+		{teamwire.RoleMember, "codex", "agent", "bob/codex", plan.Agent, false},
+		{teamwire.RoleMember, "codex", "person", "bob/codex", plan.Agent, false},
+		{teamwire.RoleMember, "codex", "planloop", "bob/codex", plan.Agent, false},
+		{teamwire.RoleMember, "codex", "ci", "bob/codex", plan.Agent, false},
+		{teamwire.RoleMember, "codex#a9dcbf", "", "bob/codex#a9dcbf", plan.Agent, false},
+		{teamwire.RoleMember, "", "person", "bob", plan.Person, false},
+		{teamwire.RoleCI, "", "person", "bob/ci", plan.CI, false},
+		{teamwire.RoleCI, "codex", "agent", "bob/ci", plan.CI, false},
+		{teamwire.RoleAgent, "", "", "", "", true},
+		{teamwire.RoleMember, "../ann/codex", "", "", "", true},
+		{teamwire.RoleMember, "ann (person)", "", "", "", true},
+		{teamwire.RoleMember, "the person", "", "", "", true},
+		{teamwire.RoleMember, "a\x1b[2Jb", "", "", "", true},
+		{teamwire.RoleMember, strings.Repeat("x", 40), "", "", "", true},
+		{teamwire.RoleMember, " codex", "", "", "", true},
+	} {
+		bob := w.as("bob", test.role)
+		request := bob.request(plan.RaiseSignal{ID: fmt.Sprint("s", bob.token[4:8]), Level: plan.Info, Message: "hello"})
+		request.Key += bob.token
+		request.Key, request.Agent, request.Kind = request.Key[:min(len(request.Key), 80)], test.agent, test.kind
+		var reply teamwire.DoReply
+		status, failed := bob.call("POST", trackPath+"do", request, &reply)
+		if test.isRefused {
+			if status < 400 || status >= 500 {
+				t.Errorf("%+v: %d", test, status)
+			}
+			continue
+		}
+		if status != 200 {
+			t.Errorf("%+v: %d %+v", test, status, failed)
+			continue
+		}
+		list := records(t, reply.Head, reply.Records)
+		if by := list[len(list)-1].Actor; by.Name != test.actor || by.Kind != test.of {
+			t.Errorf("%+v: recorded as %+v", test, by)
+		}
+	}
+}
+
+// TestNoTokenDecides fails if a token of any role approves, rejects, edits, answers or cancels.
+func TestNoTokenDecides(t *testing.T) {
+	w := newWorld(t)
+	check(t, w.admin.SetRole(t.Context(), w.team, "bob", teamwire.RoleAdmin))
+	agent := w.as("ann", teamwire.RoleAgent)
+	w.as("ann", teamwire.RoleMember).do(setUp("Begin"))
+	agent.do(plan.EnterMode{})
+	reply := agent.do(plan.SubmitPlan{Outline: plan.Outline{Objective: "Ship the shop"},
+		Steps: []plan.NewStep{{Spec: plan.Spec{Title: "Write it"}}}})
+	if reply.Head.Phase != plan.PhaseSubmitted {
+		t.Fatalf("the phase is %s", reply.Head.Phase)
+	}
+	var request plan.Request
+	all := records(t, reply.Head, reply.Records)
+	state := plan.State{}
+	for _, record := range all {
+		state = plan.Fold(state, record)
+	}
+	request = *state.Mode.Request
+	for _, role := range []teamwire.Role{teamwire.RoleAgent, teamwire.RoleCI, teamwire.RoleMember, teamwire.RoleAdmin} {
+		for _, label := range []string{"", "codex"} {
+			for _, kind := range []string{"", "person", "planloop"} {
+				for _, action := range []plan.Action{
+					plan.DecideDraft{Request: request.ID, Digest: request.Digest, Outcome: plan.Approved},
+					plan.DecideDraft{Request: request.ID, Digest: request.Digest, Outcome: plan.Rejected, Comment: "no"},
+					plan.CancelMode{},
+					plan.Batch{Word: "update", Parts: []plan.Part{{Action: plan.DecideDraft{Request: request.ID, Digest: request.Digest,
+						Outcome: plan.Approved}}}},
+				} {
+					bob := w.as("bob", role)
+					do := bob.request(action)
+					do.Key, do.Agent, do.Kind = bob.token, label, kind
+					status, failed := bob.call("POST", trackPath+"do", do, nil)
+					if status != 422 && !(status == 400 && role == teamwire.RoleAgent && label == "") {
+						t.Errorf("%s %q %q %T: %d %+v", role, label, kind, action, status, failed)
+					}
+					if _, is := action.(plan.DecideDraft); is && status == 422 && !strings.Contains(failed.Refusal.Fix, "https://plans.example.com") {
+						t.Errorf("the refusal does not lead to the page: %+v", failed.Refusal)
+					}
+				}
+			}
+		}
+	}
+	bob := w.as("bob", teamwire.RoleAdmin)
+	bob.refuse(teamwire.CodeForbidden, "POST", trackPath+"do", bob.request(plan.Purge{}))
+	bob.refuse(teamwire.CodeForbidden, "POST", trackPath+"do",
+		bob.request(plan.Batch{Word: "update", Parts: []plan.Part{{Action: plan.Purge{}}}}))
+	share := bob.request(plan.CancelMode{})
+	share.Action = []byte(`{"kind":"share_track","fields":{"From":"here"}}`)
+	bob.refuse(teamwire.CodeInvalid, "POST", trackPath+"do", share)
+}
+
+// TestARepeatedKeyIsAnsweredAsTheFirstTime fails if a request that is sent again, also at the same time, counts twice.
+func TestARepeatedKeyIsAnsweredAsTheFirstTime(t *testing.T) {
+	w := newWorld(t)
+	ann, bob := w.as("ann", teamwire.RoleMember), w.as("bob", teamwire.RoleMember)
+	ann.do(setUp("Ship the shop"))
+	request := ann.request(plan.AddSteps{Steps: []plan.NewStep{{Spec: plan.Spec{Title: "Test it"}}}})
+	second := &client{t: t, address: w.serve(teamserver.Options{}).URL, token: ann.token}
+	type answer struct {
+		seq    plan.Revision
+		status int
+	}
+	answers := make(chan answer)
+	for i := range 8 {
+		go func() {
+			var reply teamwire.DoReply
+			status, _ := []*client{ann, second}[i%2].call("POST", trackPath+"do", request, &reply)
+			answers <- answer{reply.Seq, status}
+		}()
+	}
+	for range 8 {
+		if got := <-answers; got != (answer{2, 200}) {
+			t.Errorf("a try was answered with %+v", got)
+		}
+	}
+	var reply teamwire.DoReply
+	request.Agent = "codex"
+	if bob.must("POST", trackPath+"do", request, &reply); reply.Seq != 3 {
+		t.Errorf("bob's own request with ann's key was answered with record %d", reply.Seq)
+	}
+}
+
+// TestAStaleBasisChangesNothing fails if an action whose checks no longer hold is decided.
+func TestAStaleBasisChangesNothing(t *testing.T) {
+	w := newWorld(t)
+	ann := w.as("ann", teamwire.RoleMember)
+	reply := ann.do(setUp("Ship the shop"))
+	basis := plan.BasisOf(plan.Fold(plan.State{}, records(t, reply.Head, reply.Records)[0]))
+	add := func() teamwire.DoRequest {
+		request := ann.request(plan.AddSteps{Steps: []plan.NewStep{{Spec: plan.Spec{Title: "Test it"}}}})
+		request.Basis, request.Chain, request.After = &basis, reply.Head.Chain, 1
+		return request
+	}
+	ann.must("POST", trackPath+"do", add(), nil)
+	ann.refuse(teamwire.CodeChanged, "POST", trackPath+"do", add())
+	stale := add()
+	stale.Chain = store.NewChain()
+	ann.refuse(teamwire.CodeChain, "POST", trackPath+"do", stale)
+	stale.Chain, stale.After = reply.Head.Chain, 100
+	ann.refuse(teamwire.CodeChain, "POST", trackPath+"do", stale)
+	ann.refuse(teamwire.CodeChain, "GET", trackPath+"records?after=100", nil)
+	ann.refuse(teamwire.CodeChain, "GET", trackPath+"records?after=0&chain="+store.NewChain(), nil)
+	var got teamwire.Records
+	if ann.must("GET", trackPath+"records?after=0", nil, &got); got.Head.Seq != 2 {
+		t.Errorf("the log has %d records", got.Head.Seq)
+	}
+}
+
+// TestMalformedRequestsAreRefused fails if a body that cannot be read, or is too large, is not refused in the API's words.
+func TestMalformedRequestsAreRefused(t *testing.T) {
+	w := newWorld(t)
+	ann := w.as("ann", teamwire.RoleMember)
+	ann.do(setUp("Ship the shop"))
+	const good = `{"key":"k1","after":0,"agent":"codex","action":{"kind":"clear_plan"}`
+	for name, test := range map[string]struct {
+		body string
+		code teamwire.Code
+	}{
+		"empty":            {"", teamwire.CodeInvalid},
+		"not JSON":         {"hello", teamwire.CodeInvalid},
+		"two values":       {good + "} {}", teamwire.CodeInvalid},
+		"unknown field":    {good + `,"role":"admin"}`, teamwire.CodeInvalid},
+		"field twice":      {good + `,"agent":"bob"}`, teamwire.CodeInvalid},
+		"other case":       {good + `,"Agent":"bob"}`, teamwire.CodeInvalid},
+		"no key":           {`{"after":0,"agent":"codex","action":{"kind":"clear_plan"}}`, teamwire.CodeInvalid},
+		"long key":         {`{"key":"` + strings.Repeat("k", 81) + `","after":0,"action":{"kind":"clear_plan"}}`, teamwire.CodeInvalid},
+		"negative":         {`{"key":"k1","after":-1,"agent":"codex","action":{"kind":"clear_plan"}}`, teamwire.CodeInvalid},
+		"no action":        {`{"key":"k1","after":0,"agent":"codex"}`, teamwire.CodeInvalid},
+		"null action":      {`{"key":"k1","after":0,"agent":"codex","action":null}`, teamwire.CodeInvalid},
+		"unknown action":   {`{"key":"k1","after":0,"agent":"codex","action":{"kind":"seize"}}`, teamwire.CodeInvalid},
+		"facts of a list":  {good + `,"facts":[]}`, teamwire.CodeInvalid},
+		"facts of time":    {good + `,"facts":{"Now":"2020-01-01T00:00:00Z"}}`, teamwire.CodeInvalid},
+		"hidden in a fact": {good + `,"facts":{"Definitions":{"a":"b\u202e"}}}`, teamwire.CodeInvalid},
+		"not UTF-8":        {good + `,"chain":"` + "\xff" + `"}`, teamwire.CodeInvalid},
+		"too large":        {good + `,"chain":"` + strings.Repeat("x", teamwire.MaxBody) + `"}`, teamwire.CodeTooLarge},
+		"deep":             {good + `,"facts":` + strings.Repeat("[", 20_000) + strings.Repeat("]", 20_000) + "}", teamwire.CodeInvalid},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := &client{t: t, address: ann.address, token: ann.token}
+			if status, failed := c.send("POST", trackPath+"do", "application/json", strings.NewReader(test.body), nil); failed.Code != test.code {
+				t.Errorf("%d %+v, want %s", status, failed, test.code)
+			}
+		})
+	}
+	if status, failed := ann.send("POST", trackPath+"do", "text/plain", strings.NewReader(good+"}"), nil); failed.Code != teamwire.CodeInvalid {
+		t.Errorf("a form is accepted: %d %+v", status, failed)
+	}
+	value := []byte("x")
+	if status, failed := ann.send("PUT", trackPath+"values/"+store.ValueName([]byte("y")), "", bytes.NewReader(value), nil); status != 400 {
+		t.Errorf("a value under a wrong name: %d %+v", status, failed)
+	}
+	if status, failed := ann.send("PUT", trackPath+"values/"+store.ValueName(value), "", bytes.NewReader(make([]byte, teamwire.MaxBody+1)),
+		nil); status != 413 {
+		t.Errorf("a value that is too large: %d %+v", status, failed)
+	}
+	for _, path := range []string{"records", "records?after=x", "records?after=1&wait=x", "records?after=-1"} {
+		ann.refuse(teamwire.CodeInvalid, "GET", trackPath+path, nil)
+	}
+	ann.refuse(teamwire.CodeNotFound, "GET", "/v1/nothing", nil)
+	ann.refuse(teamwire.CodeInvalid, "POST", "/v1/w/shop/t/Main%20Track/do", ann.request(setUp("x")))
+	ann.refuse(teamwire.CodeInvalid, "POST", "/v1/w/shop/t/..%2f..%2fx/do", ann.request(setUp("x")))
+	agent := w.as("bob", teamwire.RoleAgent)
+	agent.refuse(teamwire.CodeForbidden, "POST", "/v1/w/other/t/main/do", agent.request(setUp("x")))
+	ci := w.as("bob", teamwire.RoleCI)
+	ci.refuse(teamwire.CodeForbidden, "POST", "/v1/w/shop/t/new/do", ci.request(setUp("x")))
+}

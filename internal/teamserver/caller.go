@@ -1,0 +1,128 @@
+package teamserver
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/planloop/planloop/internal/teamwire"
+	"github.com/planloop/planloop/plan"
+)
+
+// tokenPrefix marks a token, so that scanners for secrets find it.
+const tokenPrefix = "plt_"
+
+// newToken returns a token and the hash that is kept of it. A token is random, so its plain hash
+// tells nothing.
+func newToken() (token string, hash []byte) {
+	secret := make([]byte, 32)
+	rand.Read(secret)
+	token = tokenPrefix + base64.RawURLEncoding.EncodeToString(secret)
+	return token, hashToken(token)
+}
+
+func hashToken(token string) []byte {
+	sum := sha256.Sum256([]byte(token))
+	return sum[:]
+}
+
+// caller is the holder of a valid token.
+type caller struct {
+	token    int64
+	team     int64
+	teamName string
+	memberID int64
+	member   string
+	machine  string
+	role     teamwire.Role
+	format   int
+	expires  time.Time
+}
+
+// usedEvery limits how often the last use of a token is noted.
+const usedEvery = time.Minute
+
+// authenticate returns the holder of a token: it is known, has not expired, and neither it nor its
+// member was removed. The database's clock counts.
+func (s *Server) authenticate(ctx context.Context, header string) (*caller, error) {
+	token, isBearer := strings.CutPrefix(header, "Bearer ")
+	if !isBearer || !strings.HasPrefix(token, tokenPrefix) || len(token) > 200 {
+		return nil, wrong(teamwire.CodeToken, "the request has no token", "send the header Authorization: Bearer TOKEN")
+	}
+	var c caller
+	var isOld bool
+	err := s.pool.QueryRow(ctx, `SELECT token, team, team_name, member, member_name, machine, role, format, expires,
+		used IS NULL OR used < now() - $2::interval FROM team_token($1)`, hashToken(token), usedEvery).
+		Scan(&c.token, &c.team, &c.teamName, &c.memberID, &c.member, &c.machine, &c.role, &c.format, &c.expires, &isOld)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return nil, wrong(teamwire.CodeToken, "the token is unknown, has expired or was revoked", "ask an admin of the team for a new one")
+	}
+	if err != nil {
+		return nil, err
+	}
+	if isOld {
+		err = s.db.InTeam(ctx, c.team, func(tx pgx.Tx) error {
+			_, err := tx.Exec(ctx, "UPDATE token SET used = now() WHERE id = $1", c.token)
+			return err
+		})
+	}
+	return &c, err
+}
+
+// maxLabel keeps the name member/label within plan.MaxName.
+const maxLabel = plan.MaxName - 41
+
+// actor returns the author of an action. Only the token says who it is and what it may do; the
+// request may name an agent of the same member. An engine of the member may do what engines do, which
+// needs no right of a person.
+func (c *caller) actor(label, kind string, a plan.Action) (plan.Actor, error) {
+	clean, err := plan.Text{Max: maxLabel}.Clean(label)
+	if err != nil || clean != label || len(label) > maxLabel || strings.Contains(label, "/") || plan.CheckAgentName("", label) != nil {
+		return plan.Actor{}, wrong(teamwire.CodeInvalid, plan.Quote(label)+" is not a valid name of an agent",
+			fmt.Sprintf("use up to %d characters, such as codex or reviewer-2", maxLabel))
+	}
+	name := c.member + "/" + label
+	switch {
+	case c.role == teamwire.RoleCI:
+		return plan.NewActor(plan.ChannelCI, c.member+"/ci"), nil
+	case label == "" && c.role == teamwire.RoleAgent:
+		return plan.Actor{}, wrong(teamwire.CodeInvalid, "the request names no agent", "name it in the field agent")
+	case label == "":
+		return plan.NewActor(plan.ChannelScript, c.member), nil
+	case kind == string(plan.Planloop) && isOfEngine(a):
+		return plan.NewActor(plan.ChannelEngine, name), nil
+	}
+	return plan.NewActor(plan.ChannelAgentShell, name), nil
+}
+
+// isOfEngine reports whether an action is one that engines do by themselves: it records what became of their steps and times.
+func isOfEngine(a plan.Action) bool {
+	switch a.(type) {
+	case plan.Schedule, plan.PauseRun, plan.ExpireMode:
+		return true
+	}
+	return false
+}
+
+// may refuses callers whose role is not among those given.
+func (c *caller) may(activity string, roles ...teamwire.Role) error {
+	for _, role := range roles {
+		if c.role == role {
+			return nil
+		}
+	}
+	return wrong(teamwire.CodeForbidden, fmt.Sprintf("a token of the role %s may not %s", c.role, activity),
+		"ask an admin of the team for a token of another role")
+}
+
+// wrong returns an error for the caller.
+func wrong(code teamwire.Code, problem, fix string) error {
+	return &teamwire.Error{Code: code, Problem: problem, Fix: fix}
+}

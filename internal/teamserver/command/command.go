@@ -1,0 +1,234 @@
+// Package command holds the commands of planloop-server. It must not know how a team's data is stored.
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/spf13/cobra"
+
+	"github.com/planloop/planloop/internal/build"
+	"github.com/planloop/planloop/internal/store/postgres"
+	"github.com/planloop/planloop/internal/teamserver"
+	"github.com/planloop/planloop/internal/teamwire"
+)
+
+// dsnVariable holds the address of the database, with its password.
+const dsnVariable = "PLANLOOP_SERVER_DSN"
+
+type commands struct{ dsn string }
+
+// New returns the command line of planloop-server. getenv reads the environment.
+func New(getenv func(string) string) *cobra.Command {
+	c := &commands{}
+	root := &cobra.Command{Use: "planloop-server", Short: "Keep a team's plans, and decide about their changes", Version: build.Version,
+		SilenceUsage: true, SilenceErrors: true,
+		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
+			if c.dsn == "" {
+				c.dsn = getenv(dsnVariable)
+			}
+			if c.dsn == "" {
+				return errors.New("the address of the database is missing; set " + dsnVariable + " to one like postgres://planloop@db/planloop")
+			}
+			return nil
+		}}
+	root.PersistentFlags().StringVar(&c.dsn, "dsn", "", "address of the PostgreSQL database (default $"+dsnVariable+
+		", which other users cannot see)")
+	root.AddCommand(serve(c), &cobra.Command{Use: "migrate", Short: "Bring the database to this version's schema", Args: cobra.NoArgs,
+		Long: `Bring the database to this version's schema. Servers of this version and the one before can run in the
+meantime. serve never does it. Make a backup first.`,
+		RunE: func(cmd *cobra.Command, _ []string) error { return postgres.Migrate(cmd.Context(), c.dsn) }},
+		c.team(), c.member(), c.token(), c.policy(), c.purge())
+	root.CompletionOptions.DisableDefaultCmd = true
+	return root
+}
+
+// act is what a command does for a team.
+type act func(ctx context.Context, out io.Writer, admin teamserver.Admin, team int64, args []string) error
+
+// command returns a command whose first argument names a team, or a workspace as TEAM/NAME.
+func (c *commands) command(use, short string, args int, do act) *cobra.Command {
+	return &cobra.Command{Use: use, Short: short, Args: cobra.ExactArgs(args), RunE: func(cmd *cobra.Command, args []string) error {
+		return c.open(cmd, func(admin teamserver.Admin) error {
+			name, _, _ := strings.Cut(args[0], "/")
+			team, err := admin.FindTeam(cmd.Context(), name)
+			if err != nil {
+				return err
+			}
+			return do(cmd.Context(), cmd.OutOrStdout(), admin, team, args)
+		})
+	}}
+}
+
+func (c *commands) open(cmd *cobra.Command, do func(teamserver.Admin) error) error {
+	db, err := postgres.Open(cmd.Context(), c.dsn, postgres.Options{})
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	return do(teamserver.NewAdmin(db, teamserver.Operator))
+}
+
+func group(use, short string, members ...*cobra.Command) *cobra.Command {
+	cmd := &cobra.Command{Use: use, Short: short}
+	cmd.AddCommand(members...)
+	return cmd
+}
+
+func (c *commands) team() *cobra.Command {
+	create := &cobra.Command{Use: "create TEAM", Short: "Create a team", Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return c.open(cmd, func(admin teamserver.Admin) error {
+				_, err := admin.CreateTeam(cmd.Context(), args[0])
+				return err
+			})
+		}}
+	confirm := ""
+	remove := c.command("delete TEAM", "Delete a team with all its plans", 1,
+		func(ctx context.Context, _ io.Writer, admin teamserver.Admin, team int64, args []string) error {
+			if confirm != args[0] {
+				return fmt.Errorf("this deletes all plans of %s; to confirm, add --confirm %s", args[0], args[0])
+			}
+			return admin.DeleteTeam(ctx, team)
+		})
+	remove.Flags().StringVar(&confirm, "confirm", "", "the team's name")
+	return group("team", "Create and delete teams", create, remove)
+}
+
+func (c *commands) member() *cobra.Command {
+	role := string(teamwire.RoleMember)
+	add := c.command("add TEAM NAME", "Add a member", 2,
+		func(ctx context.Context, _ io.Writer, admin teamserver.Admin, team int64, args []string) error {
+			return admin.AddMember(ctx, team, args[1], teamwire.Role(role))
+		})
+	add.Flags().StringVar(&role, "role", role, "member or admin")
+	change := c.command("role TEAM NAME ROLE", "Make a member an admin, or an admin a member", 3,
+		func(ctx context.Context, _ io.Writer, admin teamserver.Admin, team int64, args []string) error {
+			return admin.SetRole(ctx, team, args[1], teamwire.Role(args[2]))
+		})
+	remove := c.command("remove TEAM NAME", "Remove a member, whose tokens and votes end at once", 2,
+		func(ctx context.Context, out io.Writer, admin teamserver.Admin, team int64, args []string) error {
+			if err := admin.RemoveMember(ctx, team, args[1]); err != nil {
+				return err
+			}
+			_, err := fmt.Fprintln(out, "Removed. Copies of plans on their laptops cannot be recalled.")
+			return err
+		})
+	list := c.command("list TEAM", "List the members", 1,
+		func(ctx context.Context, out io.Writer, admin teamserver.Admin, team int64, _ []string) error {
+			_, members, err := admin.Settings(ctx, team, "")
+			for _, name := range members {
+				fmt.Fprintln(out, name)
+			}
+			return err
+		})
+	return group("member", "Add and remove members", add, change, remove, list)
+}
+
+func (c *commands) token() *cobra.Command {
+	role, machine, days := string(teamwire.RoleMember), "laptop", 90
+	create := c.command("create TEAM MEMBER", "Create a token, and print it once", 2,
+		func(ctx context.Context, out io.Writer, admin teamserver.Admin, team int64, args []string) error {
+			token, err := admin.CreateToken(ctx, team, args[1], teamwire.Role(role), machine, time.Duration(days)*24*time.Hour)
+			if err != nil {
+				return err
+			}
+			_, err = fmt.Fprintln(out, token)
+			return err
+		})
+	create.Long = "Create a token of a member, and print it once: only its hash is kept.\n\n" +
+		"No token approves a plan: agents run as the same user and could read it. People decide on the server's page."
+	create.Flags().StringVar(&role, "role", role, "agent, ci, member or admin")
+	create.Flags().StringVar(&machine, "machine", machine, "name of the machine that uses it")
+	create.Flags().IntVar(&days, "days", days, "days until it expires")
+	list := c.command("list TEAM", "List the valid tokens", 1,
+		func(ctx context.Context, out io.Writer, admin teamserver.Admin, team int64, _ []string) error {
+			tokens, err := admin.Tokens(ctx, team)
+			for _, t := range tokens {
+				used := "never used"
+				if t.Used != nil {
+					used = "used " + t.Used.UTC().Format(time.DateOnly)
+				}
+				fmt.Fprintf(out, "%d  %s  %s  %s  expires %s  %s\n", t.ID, t.Member, t.Role, t.Machine,
+					t.Expires.UTC().Format(time.DateOnly), used)
+			}
+			return err
+		})
+	revoke := c.command("revoke TEAM NUMBER", "End a token at once", 2,
+		func(ctx context.Context, _ io.Writer, admin teamserver.Admin, team int64, args []string) error {
+			id, err := strconv.ParseInt(args[1], 10, 64)
+			if err != nil {
+				return fmt.Errorf("%q is not the number of a token; list them with: planloop-server token list %s", args[1], args[0])
+			}
+			return admin.RevokeToken(ctx, team, id)
+		})
+	return group("token", "Create and revoke tokens", create, list, revoke)
+}
+
+func (c *commands) policy() *cobra.Command {
+	set := c.command("set TEAM[/WORKSPACE] FILE", "Set the rules from a JSON file, - for standard input", 2,
+		func(ctx context.Context, _ io.Writer, admin teamserver.Admin, team int64, args []string) error {
+			read := func() ([]byte, error) { return os.ReadFile(args[1]) }
+			if args[1] == "-" {
+				read = func() ([]byte, error) { return io.ReadAll(os.Stdin) }
+			}
+			data, err := read()
+			if err != nil {
+				return err
+			}
+			_, workspace, _ := strings.Cut(args[0], "/")
+			return admin.SetSettings(ctx, team, workspace, data)
+		})
+	set.Long = `Set the rules of a team from a JSON file, or those of one workspace, which then replace the team's.
+
+  {"approvals": 2, "approvers": ["@leads", "eve"], "groups": {"leads": ["ann", "bob"]}, "high_risk": 1}
+
+A submitted plan keeps the rules of its time.`
+	remove := c.command("remove TEAM/WORKSPACE", "Remove a workspace's own rules: the team's apply again", 1,
+		func(ctx context.Context, _ io.Writer, admin teamserver.Admin, team int64, args []string) error {
+			_, workspace, _ := strings.Cut(args[0], "/")
+			return admin.SetSettings(ctx, team, workspace, nil)
+		})
+	show := c.command("show TEAM[/WORKSPACE]", "Print the rules", 1,
+		func(ctx context.Context, out io.Writer, admin teamserver.Admin, team int64, args []string) error {
+			_, workspace, _ := strings.Cut(args[0], "/")
+			settings, _, err := admin.Settings(ctx, team, workspace)
+			if err != nil {
+				return err
+			}
+			if err := json.MarshalWrite(out, settings, jsontext.WithIndent("  ")); err != nil {
+				return err
+			}
+			_, err = fmt.Fprintln(out)
+			return err
+		})
+	return group("policy", "Rules for approvals, limits and hooks", set, remove, show)
+}
+
+func (c *commands) purge() *cobra.Command {
+	keep := false
+	cmd := c.command("purge TEAM/WORKSPACE TRACK", "Delete a track's history, to remove a leaked secret", 2,
+		func(ctx context.Context, out io.Writer, admin teamserver.Admin, team int64, args []string) error {
+			_, workspace, _ := strings.Cut(args[0], "/")
+			if !keep {
+				return errors.New("the history would be deleted; add --keep-current to begin a new one with the present plan")
+			}
+			gone, err := admin.PurgeHistory(ctx, team, workspace, args[1])
+			if err != nil {
+				return err
+			}
+			_, err = fmt.Fprintf(out, "Deleted %d records. Laptops replace their copies at the next pull; backups and other copies "+
+				"still have them, so revoke the secret.\n", gone)
+			return err
+		})
+	cmd.Flags().BoolVar(&keep, "keep-current", false, "begin a new history with the present plan and draft")
+	return cmd
+}

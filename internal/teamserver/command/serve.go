@@ -1,0 +1,122 @@
+package command
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/planloop/planloop/internal/store/postgres"
+	"github.com/planloop/planloop/internal/teamserver"
+)
+
+// stopWithin bounds how long the server waits for its requests when it stops.
+const stopWithin = 20 * time.Second
+
+type serveFlags struct {
+	listen, address, cert, key, metrics string
+	rate                                float64
+}
+
+func serve(c *commands) *cobra.Command {
+	var f serveFlags
+	cmd := &cobra.Command{Use: "serve", Short: "Serve the teams of the database", Args: cobra.NoArgs,
+		Long: `Serve the teams of the database over HTTP until SIGTERM or Ctrl-C.
+
+Several servers may share a database: put them behind a load balancer. The certificate is read again for each
+connection, so it can be renewed without a restart. Without one, listen only where a proxy adds TLS.`,
+		RunE: func(cmd *cobra.Command, _ []string) error { return c.serve(cmd, f) }}
+	flags := cmd.Flags()
+	flags.StringVar(&f.listen, "listen", "127.0.0.1:8443", "address to listen on, as HOST:PORT")
+	flags.StringVar(&f.address, "address", "", "public address of the page where people decide, as https://plans.example.com")
+	flags.StringVar(&f.cert, "tls-cert", "", "file with the certificate and those between it and the root")
+	flags.StringVar(&f.key, "tls-key", "", "file with the certificate's key")
+	flags.StringVar(&f.metrics, "metrics", "", "address for /metrics, which asks for no token; empty: none")
+	flags.Float64Var(&f.rate, "rate", 0, "requests per second of a token (default 50)")
+	return cmd
+}
+
+func (c *commands) serve(cmd *cobra.Command, f serveFlags) error {
+	if (f.cert == "") != (f.key == "") {
+		return errors.New("only one of --tls-cert and --tls-key is given; give both or neither")
+	}
+	ctx := cmd.Context()
+	logger := slog.New(slog.NewJSONHandler(cmd.ErrOrStderr(), nil))
+	db, err := postgres.Open(ctx, c.dsn, postgres.Options{Logger: logger})
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	server, err := teamserver.New(ctx, db, teamserver.Options{Address: f.address, Rate: f.rate, Logger: logger})
+	if err != nil {
+		return err
+	}
+	defer server.Close()
+	failed := make(chan error, 2)
+	main, err := listen(f.listen, server.Handler(), f, failed)
+	if err != nil {
+		return err
+	}
+	main.RegisterOnShutdown(server.EndStreams)
+	logger.Info("serving", "address", main.Addr, "tls", f.cert != "")
+	all := []*http.Server{main}
+	if f.metrics != "" {
+		mux := http.NewServeMux()
+		mux.Handle("GET /metrics", server.MetricsHandler())
+		metrics, err := listen(f.metrics, mux, serveFlags{}, failed)
+		if err != nil {
+			return errors.Join(err, main.Close())
+		}
+		all = append(all, metrics)
+	}
+	select {
+	case err = <-failed:
+	case <-ctx.Done():
+	}
+	logger.Info("stopping")
+	patience, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopWithin)
+	defer cancel()
+	for _, each := range all {
+		if each.Shutdown(patience) != nil {
+			each.Close()
+		}
+	}
+	return err
+}
+
+// listen serves a handler on an address until the server is shut down; a failure is sent to failed.
+func listen(address string, handler http.Handler, f serveFlags, failed chan<- error) (*http.Server, error) {
+	listener, err := net.Listen("tcp", address)
+	if err != nil {
+		return nil, err
+	}
+	s := &http.Server{Addr: listener.Addr().String(), Handler: handler, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: time.Minute,
+		IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 16 << 10}
+	if f.cert != "" {
+		if _, err := tls.LoadX509KeyPair(f.cert, f.key); err != nil {
+			return nil, errors.Join(fmt.Errorf("the certificate cannot be used: %w", err), listener.Close())
+		}
+		s.TLSConfig = &tls.Config{GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) {
+			pair, err := tls.LoadX509KeyPair(f.cert, f.key)
+			return &pair, err
+		}}
+	}
+	go func() {
+		var err error
+		if f.cert != "" {
+			err = s.ServeTLS(listener, "", "")
+		} else {
+			err = s.Serve(listener)
+		}
+		if !errors.Is(err, http.ErrServerClosed) {
+			failed <- err
+		}
+	}()
+	return s, nil
+}

@@ -1,0 +1,228 @@
+package teamserver
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/planloop/planloop/internal/session"
+	"github.com/planloop/planloop/internal/store"
+	"github.com/planloop/planloop/internal/teamwire"
+	"github.com/planloop/planloop/plan"
+)
+
+// do decides about an action on the newest state of a track.
+func (s *Server) do(_ http.ResponseWriter, r *http.Request, c *caller) (any, error) {
+	var req teamwire.DoRequest
+	if err := decode(r, &req); err != nil {
+		return nil, err
+	}
+	if req.Key == "" || len(req.Key) > teamwire.MaxKey || req.After < 0 {
+		return nil, wrong(teamwire.CodeInvalid, "the request has no valid key or revision",
+			fmt.Sprintf("send a key of at most %d bytes, the same for each try", teamwire.MaxKey))
+	}
+	action, err := decodeAction(req.Action)
+	if err != nil {
+		return nil, err
+	}
+	var claims plan.Facts
+	if len(req.Facts) > 0 {
+		if claims, err = store.DecodeFacts(req.Facts); err != nil {
+			return nil, unreadable("a fact", err)
+		}
+		if err := checkClaims(claims); err != nil {
+			return nil, err
+		}
+	}
+	by, err := c.actor(req.Agent, req.Kind, action)
+	if err != nil {
+		return nil, err
+	}
+	if req.Scope != nil { // it only takes rights away
+		by.Scope = *req.Scope
+	}
+	t, release, err := s.useTrack(r.Context(), c, r.PathValue("ws"), r.PathValue("track"), true)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	key := sha256.Sum256(fmt.Appendf(nil, "%d %s", c.memberID, req.Key)) // one member cannot take another's key
+	return s.decide(r.Context(), t, change{by: by, action: action, claims: claims, basis: req.Basis, key: hex.EncodeToString(key[:]),
+		chain: req.Chain, after: req.After})
+}
+
+// decodeAction reads an action that a token may ask for at all.
+func decodeAction(data []byte) (plan.Action, error) {
+	action, err := store.DecodeAction(data)
+	if err != nil {
+		return nil, unreadable("the action", err)
+	}
+	return action, mayAsk(action)
+}
+
+// mayAsk refuses actions that no token may ask for. Decisions are refused by their own rules.
+func mayAsk(action plan.Action) error {
+	switch a := action.(type) {
+	case nil:
+		return wrong(teamwire.CodeInvalid, "the request has an empty action", "")
+	case plan.ShareTrack, plan.Purge:
+		return wrong(teamwire.CodeForbidden, "a token may not "+strings.ReplaceAll(plan.ActionWord(a), "_", " "), "")
+	case plan.Batch:
+		for _, part := range a.Parts {
+			if err := mayAsk(part.Action); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func unreadable(what string, err error) error {
+	if errors.Is(err, store.ErrNewer) {
+		return wrong(teamwire.CodeInvalid, what+" needs a newer server: "+plan.Shorten(err.Error(), 200), "update the server")
+	}
+	return wrong(teamwire.CodeInvalid, what+" cannot be read: "+plan.Shorten(err.Error(), 200), "")
+}
+
+// change is an action with everything that a decision about it needs beside the team's rules.
+type change struct {
+	by     plan.Actor
+	action plan.Action
+	claims plan.Facts  // of a laptop, unproved
+	basis  *plan.Basis // what the caller's checks rely on; nil: nothing
+	key    string      // a repeated one is answered as the first time; "" for none
+	chain  string      // of the caller's copy of the log; "" for none
+	after  plan.Revision
+}
+
+// errChanged means that the state differs from what the caller's checks rely on.
+var errChanged = &teamwire.Error{Code: teamwire.CodeChanged, Problem: "the plan has changed since you looked", Fix: "look again"}
+
+// decide decides about a change on the newest state of a track, and records it.
+func (s *Server) decide(ctx context.Context, t *track, ch change) (*teamwire.DoReply, error) {
+	if reply, err := s.repeated(ctx, t, ch); reply != nil || err != nil {
+		return reply, err
+	}
+	head, err := t.log.Head(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if ch.chain != "" && ch.chain != head.Chain && head.Seq > 0 || ch.after > head.Seq {
+		return nil, chainError(head)
+	}
+	rules, err := s.readRules(ctx, t.team, t)
+	if err != nil {
+		return nil, err
+	}
+	if _, ends := ch.action.(plan.ShareTrack); rules.sharing != 0 && !ends {
+		return nil, wrong(teamwire.CodeExists, "a member is sharing this track, and its history is not complete", "wait for it")
+	}
+	former, err := formerPlan(ctx, t, ch.action)
+	if err != nil {
+		return nil, err
+	}
+	outcome, err := t.session.Do(store.WithKey(ctx, ch.key), ch.by, ch.action, func(now plan.State, facts *plan.Facts) error {
+		if ch.basis != nil && *ch.basis != plan.BasisOf(now) {
+			return errChanged
+		}
+		facts.Resolutions, facts.Definitions, facts.Missing = ch.claims.Resolutions, ch.claims.Definitions, ch.claims.Missing
+		facts.Limits, facts.Policy, facts.Members = rules.settings.limits(), rules.settings.policy(), rules.members
+		return former.add(now, facts)
+	})
+	if errors.Is(err, store.ErrRepeated) { // another try with the same key was faster
+		if reply, err := s.repeated(ctx, t, ch); reply != nil || err != nil {
+			return reply, err
+		}
+	}
+	if err != nil {
+		return nil, s.pointToPage(err, ch)
+	}
+	reply := &teamwire.DoReply{}
+	if len(outcome.Events) > 0 {
+		reply.Seq = outcome.After.Revision
+		s.metrics.records.Add(1)
+	}
+	return reply, s.addRecords(ctx, t, ch.after, reply)
+}
+
+// repeated returns the answer to a key that the log has, or nil.
+func (s *Server) repeated(ctx context.Context, t *track, ch change) (*teamwire.DoReply, error) {
+	if ch.key == "" {
+		return nil, nil
+	}
+	seq, found, err := t.log.ByKey(ctx, ch.key)
+	if err != nil || !found {
+		return nil, err
+	}
+	reply := &teamwire.DoReply{Seq: seq}
+	return reply, s.addRecords(ctx, t, ch.after, reply)
+}
+
+func (s *Server) addRecords(ctx context.Context, t *track, after plan.Revision, reply *teamwire.DoReply) (err error) {
+	reply.Head, reply.Records, reply.More, err = recordsAfter(ctx, t, after)
+	return err
+}
+
+// pointToPage says in the refusal of a decision where people decide: no token does.
+func (s *Server) pointToPage(err error, ch change) error {
+	refused, is := errors.AsType[*plan.ValidationError](err)
+	if !is || ch.by.IsPresent() || s.opts.Address == "" {
+		return err
+	}
+	switch ch.action.(type) {
+	case plan.DecideDraft, plan.CancelMode, plan.EditDraft, plan.AcceptUndone, plan.AnswerQuestion, plan.EndRun:
+		pointed := *refused
+		pointed.Fix = "decide at " + s.opts.Address
+		return &pointed
+	}
+	return err
+}
+
+func chainError(head store.Head) error {
+	return wrong(teamwire.CodeChain, fmt.Sprintf("the track's log is the chain %s, with %d records", head.Chain, head.Seq),
+		"read it from the beginning")
+}
+
+// former is the plan that a Restore names, as archived.
+type former struct {
+	id   string // "": the action restores nothing
+	head plan.PastPlan
+	body *plan.Plan
+}
+
+// formerPlan reads it for the decision about an action.
+func formerPlan(ctx context.Context, t *track, a plan.Action) (former, error) {
+	restore, is := a.(plan.Restore)
+	if !is {
+		return former{}, nil
+	}
+	f := former{id: restore.PlanID}
+	state, err := t.session.State(ctx)
+	if err != nil {
+		return former{}, err
+	}
+	head, isKnown := state.PastPlan(f.id)
+	if isKnown {
+		f.head = head
+		f.body, err = t.session.PlanBody(ctx, f.id)
+	}
+	return f, err
+}
+
+// add adds the plan to the facts, unless it was archived again since.
+func (f former) add(now plan.State, facts *plan.Facts) error {
+	if f.id == "" {
+		return nil
+	}
+	if latest, _ := now.PastPlan(f.id); latest.Revision != f.head.Revision {
+		return plan.Refuse(plan.Conflict, "", "the plan was changed at the same time", "try again")
+	}
+	facts.FormerPlan = f.body
+	return nil
+}
+
+var _ session.Prepare = former{}.add

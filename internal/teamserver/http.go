@@ -1,0 +1,242 @@
+package teamserver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"golang.org/x/time/rate"
+
+	"github.com/planloop/planloop/internal/store"
+	"github.com/planloop/planloop/internal/teamwire"
+	"github.com/planloop/planloop/plan"
+)
+
+// endpoint answers a request of a caller with a value, which is written as JSON, or nil if it has
+// written the answer itself.
+type endpoint func(http.ResponseWriter, *http.Request, *caller) (any, error)
+
+// Handler returns the handler of the API, of health, and of the page.
+func (s *Server) Handler() http.Handler {
+	mux := http.NewServeMux()
+	for pattern, answer := range map[string]endpoint{
+		"GET /v1/me":                             func(_ http.ResponseWriter, r *http.Request, c *caller) (any, error) { return s.me(r.Context(), c) },
+		"GET /v1/members":                        s.listMembers,
+		"GET /v1/w/{ws}/tracks":                  s.listTracks,
+		"GET /v1/w/{ws}/events":                  s.streamHeads,
+		"POST /v1/w/{ws}/seen":                   s.noteSeen,
+		"GET /v1/w/{ws}/t/{track}/records":       s.readRecords,
+		"POST /v1/w/{ws}/t/{track}/do":           s.do,
+		"POST /v1/w/{ws}/t/{track}/share":        s.share,
+		"GET /v1/w/{ws}/t/{track}/values/{name}": s.readValue,
+		"PUT /v1/w/{ws}/t/{track}/values/{name}": s.putValue,
+	} {
+		mux.Handle(pattern, s.serve(pattern, answer))
+	}
+	mux.HandleFunc("/v1/", func(w http.ResponseWriter, r *http.Request) {
+		s.fail(w, r, wrong(teamwire.CodeNotFound, "the API has no such path", "update planloop or the server"))
+	})
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "ok\n") })
+	mux.HandleFunc("GET /readyz", s.ready)
+	if s.opts.Page != nil {
+		mux.Handle("/", s.opts.Page)
+	}
+	return mux
+}
+
+// ready answers whether the database answers.
+func (s *Server) ready(w http.ResponseWriter, r *http.Request) {
+	ctx, cancel := context.WithTimeout(r.Context(), presenceWait)
+	defer cancel()
+	if err := s.pool.Ping(ctx); err != nil || s.ending.Err() != nil {
+		http.Error(w, "the database does not answer, or the server is stopping", http.StatusServiceUnavailable)
+		return
+	}
+	io.WriteString(w, "ok\n")
+}
+
+// serve authenticates the caller, limits the rate, and writes the endpoint's answer.
+func (s *Server) serve(pattern string, answer endpoint) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		began := time.Now()
+		out := &response{ResponseWriter: w, status: http.StatusOK}
+		out.Header().Set("Cache-Control", "no-store")
+		out.Header().Set("X-Content-Type-Options", "nosniff")
+		r.Body = http.MaxBytesReader(w, r.Body, teamwire.MaxBody)
+		c, err := s.admit(r)
+		var value any
+		if err == nil {
+			value, err = answer(out, r, c)
+		}
+		switch {
+		case err != nil && !out.isWritten:
+			s.fail(out, r, err)
+		case err == nil && value != nil:
+			out.Header().Set("Content-Type", "application/json")
+			if err := json.MarshalWrite(out, value); err != nil {
+				s.log.Debug("an answer was not written", "error", err)
+			}
+		}
+		took := time.Since(began)
+		s.metrics.note(pattern, out.status, took)
+		fields := []any{"request", pattern, "status", out.status, "took", took}
+		if c != nil {
+			fields = append(fields, "team", c.teamName, "member", c.member)
+		}
+		s.log.Info("answered", fields...)
+	})
+}
+
+// admit returns the caller of a request that may be answered.
+func (s *Server) admit(r *http.Request) (*caller, error) {
+	c, err := s.authenticate(r.Context(), r.Header.Get("Authorization"))
+	if err != nil {
+		from, _, _ := net.SplitHostPort(r.RemoteAddr)
+		if isWrong(err, teamwire.CodeToken) && !s.rates.take("from "+from, failuresPerSecond) {
+			// Behind a proxy all callers have one address, so a valid token is never refused for it.
+			err = wrong(teamwire.CodeTooMany, "too many requests from this address had no valid token", "wait a minute")
+		}
+		return nil, err
+	}
+	if !s.rates.take(fmt.Sprint("token ", c.token), s.opts.Rate) {
+		return nil, wrong(teamwire.CodeTooMany, "this token sends too many requests", "wait a second")
+	}
+	format := 1
+	if text := r.Header.Get(teamwire.FormatHeader); text != "" {
+		if format, err = strconv.Atoi(text); err != nil {
+			return nil, wrong(teamwire.CodeInvalid, "the header "+teamwire.FormatHeader+" is not a number", "")
+		}
+	}
+	if format < c.format {
+		return nil, wrong(teamwire.CodeUpdate, fmt.Sprintf("the team uses format %d, and this planloop knows %d", c.format, format),
+			"update planloop")
+	}
+	return c, nil
+}
+
+// response notes the status of an answer.
+type response struct {
+	http.ResponseWriter
+	status    int
+	isWritten bool
+}
+
+func (r *response) WriteHeader(status int) {
+	r.status, r.isWritten = status, true
+	r.ResponseWriter.WriteHeader(status)
+}
+
+func (r *response) Write(data []byte) (int, error) {
+	r.isWritten = true
+	return r.ResponseWriter.Write(data)
+}
+
+// Unwrap lets http.ResponseController flush the stream.
+func (r *response) Unwrap() http.ResponseWriter { return r.ResponseWriter }
+
+// fail writes an error in the words of the API.
+func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
+	e := s.describe(r, err)
+	if e.Code == teamwire.CodeTooMany || e.Code == teamwire.CodeUnready {
+		w.Header().Set("Retry-After", "1")
+	}
+	if e.Code == teamwire.CodeToken {
+		w.Header().Set("WWW-Authenticate", "Bearer")
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(e.Code.Status())
+	json.MarshalWrite(w, e)
+}
+
+// describe returns an error in the words of the API. What the caller could not mend is only logged.
+func (s *Server) describe(r *http.Request, err error) *teamwire.Error {
+	var size *http.MaxBytesError
+	switch e, isOwn := errors.AsType[*teamwire.Error](err); {
+	case isOwn:
+		return e
+	case errors.As(err, &size):
+		return &teamwire.Error{Code: teamwire.CodeTooLarge, Problem: fmt.Sprintf("the request has more than %d bytes", size.Limit)}
+	case errors.Is(err, store.ErrTooLarge):
+		return &teamwire.Error{Code: teamwire.CodeTooLarge, Problem: err.Error()}
+	}
+	if refused, ok := errors.AsType[*plan.ValidationError](err); ok {
+		return &teamwire.Error{Code: teamwire.CodeRefused, Problem: refused.Error(), Refusal: teamwire.NewRefusal(refused)}
+	}
+	if r.Context().Err() == nil {
+		s.log.Error("a request failed", "path", r.Pattern, "error", err)
+	}
+	problem := "the server failed, and its log says why"
+	for _, known := range []error{store.ErrBusy, store.ErrConflict, store.ErrUnreachable, store.ErrFull, store.ErrReadOnly, store.ErrDamaged} {
+		if errors.Is(err, known) {
+			problem = known.Error()
+		}
+	}
+	return &teamwire.Error{Code: teamwire.CodeUnready, Problem: problem, Fix: "try again, with the same key"}
+}
+
+func isWrong(err error, code teamwire.Code) bool {
+	e, ok := errors.AsType[*teamwire.Error](err)
+	return ok && e.Code == code
+}
+
+// decode reads a request's body: one JSON value without unknown or repeated members.
+func decode(r *http.Request, into any) error {
+	if kind, _, _ := strings.Cut(r.Header.Get("Content-Type"), ";"); kind != "application/json" {
+		return wrong(teamwire.CodeInvalid, "the request is not JSON", "send the header Content-Type: application/json")
+	}
+	err := json.UnmarshalRead(r.Body, into, json.RejectUnknownMembers(true))
+	if err == nil || errors.As(err, new(*http.MaxBytesError)) {
+		return err
+	}
+	return wrong(teamwire.CodeInvalid, "the request cannot be read: "+plan.Shorten(err.Error(), 200), "update planloop if it is older than the server")
+}
+
+// failuresPerSecond is the rate of requests without a valid token from one address.
+const failuresPerSecond = 1
+
+// rates limits how often something happens, by key.
+type rates struct {
+	mu       sync.Mutex
+	limiters map[string]*limiter
+}
+
+type limiter struct {
+	*rate.Limiter
+	last time.Time
+}
+
+// mostLimiters bounds the memory for keys.
+const mostLimiters = 10_000
+
+// take takes one, if there is one.
+func (all *rates) take(key string, perSecond float64) bool { return all.of(key, perSecond).Allow() }
+
+func (all *rates) of(key string, perSecond float64) *limiter {
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	l := all.limiters[key]
+	if l == nil {
+		if len(all.limiters) >= mostLimiters {
+			for other, l := range all.limiters {
+				if time.Since(l.last) > time.Minute {
+					delete(all.limiters, other)
+				}
+			}
+		}
+		if len(all.limiters) >= mostLimiters {
+			clear(all.limiters)
+		}
+		l = &limiter{Limiter: rate.NewLimiter(rate.Limit(perSecond), int(perSecond)*4+16)}
+		all.limiters[key] = l
+	}
+	l.last = time.Now()
+	return l
+}

@@ -1,0 +1,248 @@
+package teamserver
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/planloop/planloop/internal/store"
+	"github.com/planloop/planloop/internal/teamwire"
+	"github.com/planloop/planloop/plan"
+)
+
+// recordsAfter returns the head of a track and its records after a revision, as many as fit an answer.
+func recordsAfter(ctx context.Context, t *track, after plan.Revision) (head store.Head, lines []string, more bool, err error) {
+	head, lines, more, err = t.log.Lines(ctx, after, teamwire.MaxRecords)
+	if lines == nil {
+		lines = []string{}
+	}
+	return head, lines, more, err
+}
+
+// readRecords answers with the records after one, and waits for some if the caller says so.
+func (s *Server) readRecords(_ http.ResponseWriter, r *http.Request, c *caller) (any, error) {
+	query := r.URL.Query()
+	after, errAfter := strconv.ParseInt(query.Get("after"), 10, 64)
+	wait, errWait := time.Duration(0), error(nil)
+	if text := query.Get("wait"); text != "" {
+		wait, errWait = time.ParseDuration(text)
+	}
+	if errors.Join(errAfter, errWait) != nil || after < 0 || wait < 0 {
+		return nil, wrong(teamwire.CodeInvalid, "after or wait cannot be read", "send them as after=12&wait=25s")
+	}
+	t, release, err := s.useTrack(r.Context(), c, r.PathValue("ws"), r.PathValue("track"), false)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	ctx, cancel := s.untilEnd(r.Context())
+	defer cancel()
+	head, err := s.waitForRecord(ctx, t, plan.Revision(after), query.Get("chain"), min(wait, teamwire.MaxWait))
+	if err != nil {
+		return nil, err
+	}
+	if chain := query.Get("chain"); chain != "" && chain != head.Chain && head.Seq > 0 || plan.Revision(after) > head.Seq {
+		return nil, chainError(head)
+	}
+	var answer teamwire.Records
+	answer.Head, answer.Records, answer.More, err = recordsAfter(r.Context(), t, plan.Revision(after))
+	return answer, err
+}
+
+// untilEnd returns a context that also ends when the server stops.
+func (s *Server) untilEnd(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(ctx)
+	stop := context.AfterFunc(s.ending, cancel)
+	return ctx, func() { stop(); cancel() }
+}
+
+// waitForRecord returns the head once the log has a record after one or is another chain, or at the end of the wait.
+func (s *Server) waitForRecord(ctx context.Context, t *track, after plan.Revision, chain string, wait time.Duration) (store.Head, error) {
+	timed, cancel := context.WithTimeout(ctx, wait)
+	defer cancel()
+	var grown <-chan struct{}
+	for {
+		head, err := t.log.Head(context.WithoutCancel(ctx))
+		if err != nil || wait == 0 || head.Seq != after || chain != "" && head.Chain != chain {
+			return head, err
+		}
+		if grown == nil {
+			if grown, err = t.log.Watch(timed); err != nil {
+				return head, err
+			}
+			continue // it may have grown before the watch began
+		}
+		if _, open := <-grown; !open {
+			return head, nil
+		}
+	}
+}
+
+// listTracks lists the workspace's tracks that have records.
+func (s *Server) listTracks(_ http.ResponseWriter, r *http.Request, c *caller) (any, error) {
+	heads, err := s.heads(r.Context(), c.team, r.PathValue("ws"))
+	if err != nil {
+		return nil, err
+	}
+	list := []teamwire.Track{}
+	for _, h := range heads {
+		one := teamwire.Track{Track: h.track, Head: h.head, IsOpen: h.isOpen}
+		t, release, err := s.useTrack(r.Context(), c, r.PathValue("ws"), h.track, false)
+		if err != nil {
+			return nil, err
+		}
+		state, err := t.session.State(r.Context())
+		release()
+		if err != nil {
+			return nil, err
+		}
+		if state.Plan != nil {
+			one.Objective = state.Plan.Objective
+		}
+		if state.Draft != nil {
+			one.Objective = state.Draft.Objective
+		}
+		list = append(list, one)
+	}
+	return list, nil
+}
+
+// trackHead is where the log of a track ends.
+type trackHead struct {
+	id     int64
+	track  string
+	head   store.Head
+	isOpen bool
+}
+
+// heads returns the heads of a workspace's tracks that have records, by name.
+func (s *Server) heads(ctx context.Context, team int64, workspace string) (heads []trackHead, err error) {
+	err = s.db.InTeam(ctx, team, func(tx pgx.Tx) error {
+		rows, err := tx.Query(ctx, `SELECT t.id, t.name, t.chain, t.seq, t.hash, t.phase, t.is_open FROM track t
+			JOIN workspace w ON w.id = t.workspace WHERE w.team = $1 AND w.name = $2 AND t.seq > 0 ORDER BY t.name`, team, workspace)
+		if err != nil {
+			return err
+		}
+		heads, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (h trackHead, err error) {
+			var hash []byte
+			if err = row.Scan(&h.id, &h.track, &h.head.Chain, &h.head.Seq, &hash, &h.head.Phase, &h.isOpen); err == nil && len(hash) == 32 {
+				h.head.Hash = store.Hash(hash)
+			}
+			return h, err
+		})
+		return err
+	})
+	return heads, err
+}
+
+// putValue keeps a value that is too large for the log. Its name must be its digest.
+func (s *Server) putValue(w http.ResponseWriter, r *http.Request, c *caller) (any, error) {
+	t, release, err := s.useTrack(r.Context(), c, r.PathValue("ws"), r.PathValue("track"), true)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	value, err := io.ReadAll(r.Body)
+	if err != nil {
+		return nil, err
+	}
+	if name := store.ValueName(value); name != r.PathValue("name") {
+		return nil, wrong(teamwire.CodeInvalid, "the value's SHA-256 is "+name+", not its name", "send it again")
+	}
+	if _, err := t.session.PutValue(r.Context(), value); err != nil {
+		return nil, err
+	}
+	w.WriteHeader(http.StatusNoContent)
+	return nil, nil
+}
+
+func (s *Server) readValue(w http.ResponseWriter, r *http.Request, c *caller) (any, error) {
+	t, release, err := s.useTrack(r.Context(), c, r.PathValue("ws"), r.PathValue("track"), false)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	value, err := t.session.Value(r.Context(), r.PathValue("name"))
+	if errors.Is(err, store.ErrNoValue) {
+		return nil, wrong(teamwire.CodeNotFound, "the track has no such value", "")
+	}
+	if err != nil {
+		return nil, err
+	}
+	w.Header().Set("Content-Type", "application/octet-stream")
+	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(value))
+	return nil, nil
+}
+
+// noteSeen notes signs of life of a laptop's agents.
+func (s *Server) noteSeen(w http.ResponseWriter, r *http.Request, c *caller) (any, error) {
+	var req teamwire.Seen
+	if err := decode(r, &req); err != nil {
+		return nil, err
+	}
+	if len(req.Agents)+len(req.Gone) > mostAgents {
+		return nil, wrong(teamwire.CodeTooLarge, fmt.Sprintf("more than %d agents are listed", mostAgents), "list those of the last hour")
+	}
+	var names, gone []string
+	var at, now []time.Time
+	for label, last := range req.Agents {
+		by, err := c.actor(label, "", nil)
+		if err != nil {
+			return nil, err
+		}
+		names, at = append(names, by.Name), append(at, last)
+	}
+	for _, label := range req.Gone {
+		by, err := c.actor(label, "", nil)
+		if err != nil {
+			return nil, err
+		}
+		gone, now = append(gone, by.Name), append(now, time.Unix(0, 0))
+	}
+	t, release, err := s.useTrack(r.Context(), c, r.PathValue("ws"), mainTrack, false)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	err = errors.Join(s.see(r.Context(), t.team, t.workspace, names, at, true, false),
+		s.see(r.Context(), t.team, t.workspace, gone, now, true, true))
+	if err != nil {
+		return nil, err
+	}
+	w.WriteHeader(http.StatusNoContent)
+	return nil, nil
+}
+
+// mostAgents bounds the agents of a laptop in one report.
+const mostAgents = 200
+
+// listMembers lists the team's members.
+func (s *Server) listMembers(_ http.ResponseWriter, r *http.Request, c *caller) (any, error) {
+	list := []teamwire.Member{}
+	err := s.db.InTeam(r.Context(), c.team, func(tx pgx.Tx) error {
+		rows, err := tx.Query(r.Context(), `SELECT m.name, m.role, coalesce(max(t.used), 'epoch') FROM member m LEFT JOIN token t ON t.member = m.id
+			WHERE m.removed IS NULL GROUP BY m.name, m.role ORDER BY m.name`)
+		if err != nil {
+			return err
+		}
+		for rows.Next() {
+			var m teamwire.Member
+			if err := rows.Scan(&m.Name, &m.Role, &m.SeenAt); err != nil {
+				return err
+			}
+			if m.SeenAt.Unix() == 0 {
+				m.SeenAt = time.Time{}
+			}
+			list = append(list, m)
+		}
+		return rows.Err()
+	})
+	return list, err
+}

@@ -1,0 +1,114 @@
+// Package teamserver is the team server: it authenticates the caller of a request, decides on the
+// newest state of a track, appends, and reports changes to joined laptops. It keeps no state that
+// another server of the same database does not have. It must not believe a request about its
+// caller, the time, limits, or the policy: these come from the token, the database and the team's
+// settings.
+package teamserver
+
+import (
+	"cmp"
+	"context"
+	"log/slog"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/planloop/planloop/internal/store/postgres"
+)
+
+// Options configures a Server.
+type Options struct {
+	Page    http.Handler // serves the paths outside the API: the page where people decide; nil: none
+	Address string       // public address of the page, as https://plans.example.com; "" if there is none
+	Rate    float64      // requests per second of a token; 0 means 50
+	Logger  *slog.Logger // gets no text of a plan; nil: discards
+}
+
+// Server is a team server on one database. It is made by New and ended by Close.
+type Server struct {
+	db      *postgres.DB
+	pool    *pgxpool.Pool
+	opts    Options
+	log     *slog.Logger
+	clock   clock
+	tracks  *tracks
+	feeds   feeds
+	rates   rates
+	metrics metrics
+
+	ending     context.Context // done when streams must end
+	end        context.CancelFunc
+	background sync.WaitGroup
+}
+
+// New returns a server on db, which stays the caller's. It begins to follow the database's clock.
+func New(ctx context.Context, db *postgres.DB, opts Options) (*Server, error) {
+	s := &Server{db: db, pool: db.Pool(), opts: opts, log: cmp.Or(opts.Logger, slog.New(slog.DiscardHandler))}
+	s.opts.Rate = cmp.Or(opts.Rate, 50)
+	s.tracks = &tracks{open: map[int64]*track{}, most: 512}
+	s.feeds.open = map[int64]*feed{}
+	s.rates.limiters = map[string]*limiter{}
+	if err := s.clock.adjust(ctx, s.pool); err != nil {
+		return nil, err
+	}
+	s.ending, s.end = context.WithCancel(context.Background())
+	s.background.Go(s.followClock)
+	return s, nil
+}
+
+// EndStreams ends the event streams and the requests that wait, so that the HTTP server can stop.
+func (s *Server) EndStreams() { s.end() }
+
+// Close ends what the server does in the background and closes its tracks. No request may be running.
+func (s *Server) Close() {
+	s.end()
+	s.background.Wait()
+	s.tracks.close()
+}
+
+// clock is the database's clock, kept as its distance from this process's.
+type clock struct {
+	mu     sync.Mutex
+	offset time.Duration
+}
+
+// clockEvery is the time between two readings of the database's clock.
+const clockEvery = 30 * time.Second
+
+// now returns the database's time.
+func (c *clock) now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return time.Now().Add(c.offset)
+}
+
+// adjust reads the database's clock.
+func (c *clock) adjust(ctx context.Context, pool *pgxpool.Pool) error {
+	before := time.Now()
+	var there time.Time
+	if err := pool.QueryRow(ctx, "SELECT clock_timestamp()").Scan(&there); err != nil {
+		return err
+	}
+	trip := time.Since(before)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.offset = there.Sub(before.Add(trip / 2))
+	return nil
+}
+
+func (s *Server) followClock() {
+	tick := time.NewTicker(clockEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-s.ending.Done():
+			return
+		case <-tick.C:
+			if err := s.clock.adjust(s.ending, s.pool); err != nil && s.ending.Err() == nil {
+				s.log.Warn("the database's clock cannot be read", "error", err)
+			}
+		}
+	}
+}

@@ -1,0 +1,148 @@
+package teamserver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/planloop/planloop/internal/teamwire"
+	"github.com/planloop/planloop/plan"
+)
+
+// Settings are a team's rules, for all workspaces or for one, whose settings then replace the team's.
+type Settings struct {
+	Approvals    int                 `json:"approvals,omitzero"`      // people who must approve; 0: one person, who may be anybody
+	Approvers    []string            `json:"approvers,omitempty"`     // members, and groups as @name; empty: every member
+	Groups       map[string][]string `json:"groups,omitempty"`        // members of each group
+	HighRisk     int                 `json:"high_risk,omitzero"`      // approvals needed on top for a plan with a step of high risk
+	Proof        string              `json:"proof,omitempty"`         // "passkey": each approval is signed with one
+	Offline      string              `json:"offline,omitempty"`       // "closed": hooks refuse changes while the server is out of reach
+	Evidence     bool                `json:"evidence,omitzero"`       // a step is done only with evidence
+	MaxSteps     int                 `json:"max_steps,omitzero"`      // in a plan
+	MaxReplans   int                 `json:"max_replans,omitzero"`    // of a plan
+	Lease        string              `json:"lease,omitempty"`         // of a claim, as 30m
+	ApprovalWait string              `json:"approval_wait,omitempty"` // how long a submitted plan waits; "" for ever
+	PlanningWait string              `json:"planning_wait,omitempty"` // longest planning without a sign of life; "" for an hour
+}
+
+// ParseSettings reads settings as JSON, and refuses those that cannot be met.
+func ParseSettings(data []byte, members []string) (Settings, error) {
+	var set Settings
+	if err := json.Unmarshal(data, &set, json.RejectUnknownMembers(true)); err != nil {
+		return Settings{}, fmt.Errorf("the settings are not valid: %w", err)
+	}
+	for _, word := range []struct {
+		name, value string
+		allowed     []string
+	}{{"proof", set.Proof, []string{"", "passkey"}}, {"offline", set.Offline, []string{"", "closed"}}} {
+		if !slices.Contains(word.allowed, word.value) {
+			return Settings{}, fmt.Errorf("%s is %q; use %q or nothing", word.name, word.value, word.allowed[1])
+		}
+	}
+	for name, value := range map[string]string{"lease": set.Lease, "approval_wait": set.ApprovalWait, "planning_wait": set.PlanningWait} {
+		if d, err := time.ParseDuration(value); value != "" && (err != nil || d < time.Minute) {
+			return Settings{}, fmt.Errorf("%s is %q; use a time of at least a minute, such as 30m", name, value)
+		}
+	}
+	if min(set.Approvals, set.HighRisk, set.MaxSteps, set.MaxReplans) < 0 {
+		return Settings{}, errors.New("a number is negative; use 0 for the default")
+	}
+	if set.HighRisk > 0 && set.Approvals == 0 {
+		return Settings{}, errors.New("high_risk adds to approvals, which is 0; set approvals, too")
+	}
+	approvers := set.approvers()
+	for _, name := range approvers {
+		if !slices.Contains(members, name) {
+			return Settings{}, fmt.Errorf("the approver %q is not a member of the team; add the member first", name)
+		}
+	}
+	if len(approvers) == 0 {
+		approvers = members
+	}
+	if need := set.Approvals + set.HighRisk; need > len(approvers) {
+		return Settings{}, fmt.Errorf("%d approvals can be needed, but only %d members may give one", need, len(approvers))
+	}
+	return set, nil
+}
+
+// approvers returns the approvers with each group replaced by its members.
+func (set Settings) approvers() []string {
+	var names []string
+	for _, name := range set.Approvers {
+		if group, isGroup := strings.CutPrefix(name, "@"); isGroup {
+			names = append(names, set.Groups[group]...)
+			if len(set.Groups[group]) == 0 {
+				names = append(names, name) // not a member, so the settings are refused
+			}
+		} else {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// policy returns the rules for approvals, nil if one person's is enough.
+func (set Settings) policy() *plan.Policy {
+	if set.Approvals == 0 && set.Proof == "" {
+		return nil
+	}
+	return &plan.Policy{Approvals: max(1, set.Approvals), Approvers: set.approvers(), HighRisk: set.HighRisk, Proof: set.Proof}
+}
+
+// limits returns the limits in force. A client's word for its user never counts.
+func (set Settings) limits() plan.Limits {
+	wait := func(text string) time.Duration {
+		d, _ := time.ParseDuration(text) // checked by ParseSettings; "" is 0
+		return d
+	}
+	return plan.Limits{Lease: wait(set.Lease), MaxSteps: set.MaxSteps, MaxReplans: set.MaxReplans, Evidence: set.Evidence,
+		ApprovalTimeout: wait(set.ApprovalWait), GatheringTimeout: wait(set.PlanningWait), PersonOnly: true}
+}
+
+// rules are everything of a team that a decision about a track depends on.
+type rules struct {
+	settings Settings
+	members  []string // not removed
+	sharing  int64    // the member whose history is being imported; 0: none
+}
+
+// readRules reads them as they are now.
+func (s *Server) readRules(ctx context.Context, team int64, t *track) (r rules, err error) {
+	err = s.db.InTeam(ctx, team, func(tx pgx.Tx) error {
+		r, err = rulesIn(ctx, tx, team, t.workspace, t.id)
+		return err
+	})
+	return r, err
+}
+
+func rulesIn(ctx context.Context, tx pgx.Tx, team, workspace, track int64) (r rules, err error) {
+	var settings []byte
+	err = tx.QueryRow(ctx, `SELECT
+		coalesce((SELECT settings FROM policy WHERE team = $1 AND workspace IN (0, $2) ORDER BY workspace DESC LIMIT 1), '{}'),
+		(SELECT coalesce(array_agg(name ORDER BY name), '{}') FROM member WHERE team = $1 AND removed IS NULL),
+		coalesce((SELECT member FROM sharing WHERE track = $3), 0)`, team, workspace, track).Scan(&settings, &r.members, &r.sharing)
+	if err != nil {
+		return rules{}, err
+	}
+	// An unknown member is that of a newer server, whose rule this one could not keep.
+	if err := json.Unmarshal(settings, &r.settings, json.RejectUnknownMembers(true)); err != nil {
+		return rules{}, fmt.Errorf("the team's settings cannot be read: %w", err)
+	}
+	return r, nil
+}
+
+// me describes the caller.
+func (s *Server) me(ctx context.Context, c *caller) (teamwire.Me, error) {
+	me := teamwire.Me{Team: c.teamName, Member: c.member, Machine: c.machine, Role: c.role, Format: c.format, Expires: c.expires,
+		Page: s.opts.Address, Now: s.clock.now().UTC()}
+	r, err := s.readRules(ctx, c.team, &track{})
+	me.Offline = r.settings.Offline
+	return me, err
+}

@@ -1,0 +1,215 @@
+package teamserver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/planloop/planloop/internal/store"
+	"github.com/planloop/planloop/internal/teamwire"
+	"github.com/planloop/planloop/plan"
+)
+
+// share imports a part of a local history, and marks it as such after the last part. Its records are the
+// laptop's word: who acted in them is not proved.
+func (s *Server) share(_ http.ResponseWriter, r *http.Request, c *caller) (any, error) {
+	if err := c.may("share a track", teamwire.RoleMember, teamwire.RoleAdmin); err != nil {
+		return nil, err
+	}
+	var req teamwire.ShareRequest
+	if err := decode(r, &req); err != nil {
+		return nil, err
+	}
+	t, release, err := s.useTrack(r.Context(), c, r.PathValue("ws"), r.PathValue("track"), true)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	head, err := t.log.Head(r.Context())
+	if err != nil {
+		return nil, err
+	}
+	if err := s.beginSharing(r.Context(), c, t, head); err != nil {
+		return nil, err
+	}
+	if head.Seq != req.After {
+		return nil, wrong(teamwire.CodeChanged, fmt.Sprintf("the track has %d records, not %d", head.Seq, req.After),
+			"continue after its last one")
+	}
+	if head, err = s.importRecords(r.Context(), t, head, req.Records); err != nil {
+		return nil, err
+	}
+	if !req.Last {
+		return teamwire.ShareReply{Head: head}, nil
+	}
+	from := c.member + "'s " + c.machine
+	reply, err := s.decide(r.Context(), t, change{by: plan.NewActor(plan.ChannelEngine, c.member), action: plan.ShareTrack{From: from},
+		after: head.Seq})
+	if err != nil {
+		return nil, err
+	}
+	return teamwire.ShareReply{Head: reply.Head}, s.endSharing(r.Context(), c, t, from)
+}
+
+// beginSharing claims an empty track for the caller's import, or finds that the caller has.
+func (s *Server) beginSharing(ctx context.Context, c *caller, t *track, head store.Head) error {
+	var member int64
+	err := s.db.InTeam(ctx, c.team, func(tx pgx.Tx) error {
+		if head.Seq == 0 {
+			if _, err := tx.Exec(ctx, `INSERT INTO sharing (track, team, member, machine) VALUES ($1, $2, $3, $4)
+				ON CONFLICT (track) DO UPDATE SET member = excluded.member, machine = excluded.machine, begun = now()
+				WHERE sharing.begun < now() - interval '1 hour'`,
+				t.id, c.team, c.memberID, c.machine); err != nil {
+				return err
+			}
+		}
+		return tx.QueryRow(ctx, "SELECT member FROM sharing WHERE track = $1", t.id).Scan(&member)
+	})
+	if errors.Is(err, pgx.ErrNoRows) || err == nil && member != c.memberID {
+		return wrong(teamwire.CodeExists, "the team has this track already", "share yours under another name, or pull the team's")
+	}
+	return err
+}
+
+func (s *Server) endSharing(ctx context.Context, c *caller, t *track, from string) error {
+	return s.db.InTeam(ctx, c.team, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, "DELETE FROM sharing WHERE track = $1", t.id); err != nil {
+			return err
+		}
+		return note(ctx, tx, c.team, c.member, "share", map[string]any{"track": t.name, "from": from})
+	})
+}
+
+// importRecords appends records that follow from a head.
+func (s *Server) importRecords(ctx context.Context, t *track, head store.Head, lines []string) (store.Head, error) {
+	state, err := t.session.State(ctx)
+	if err != nil {
+		return head, err
+	}
+	var records []plan.Record
+	latest := s.clock.now().Add(time.Minute)
+	for i, line := range lines {
+		record, err := readShared(line)
+		if err == nil && (record.Seq != head.Seq+plan.Revision(i)+1 || record.Time.After(latest)) {
+			err = errors.New("its number or its time is not the next one")
+		}
+		if err == nil {
+			state, err = foldShared(state, &record)
+		}
+		if err != nil {
+			return head, wrong(teamwire.CodeInvalid, fmt.Sprintf("record %d cannot be imported: %s", int(head.Seq)+i+1,
+				plan.Shorten(err.Error(), 300)), "check the track with planloop doctor")
+		}
+		records = append(records, record)
+	}
+	for _, record := range records { // only once all of them are good
+		if head, err = t.log.Append(ctx, record); err != nil {
+			return head, err
+		}
+	}
+	return head, nil
+}
+
+// foldShared returns the state after a record, whose events nobody has decided about here.
+func foldShared(state plan.State, r *plan.Record) (after plan.State, err error) {
+	defer func() {
+		if failed := recover(); failed != nil {
+			err = fmt.Errorf("its events do not fit the plan: %v", failed)
+		}
+	}()
+	after = plan.Fold(state, *r)
+	if after.PhaseNow() != r.Phase {
+		return state, errors.New("its phase is not that of its events")
+	}
+	r.IsOpen = after.IsOpen()
+	r.Opens = r.IsOpen && !state.IsOpen()
+	return after, nil
+}
+
+// readShared reads a record from a laptop. Its texts are masked again; a text that could hide something is refused.
+func readShared(line string) (plan.Record, error) {
+	if len(line) > teamwire.MaxRecord {
+		return plan.Record{}, errors.New("it is too long")
+	}
+	clean, err := cleanTexts([]byte(line))
+	if err != nil {
+		return plan.Record{}, err
+	}
+	return store.DecodeRecord(clean)
+}
+
+// cleanTexts returns JSON with its texts masked, or refuses a text with characters that hide or control.
+func cleanTexts(data []byte) ([]byte, error) {
+	in := jsontext.NewDecoder(strings.NewReader(string(data)))
+	var b strings.Builder
+	out := jsontext.NewEncoder(&b)
+	for in.PeekKind() != 0 {
+		if in.PeekKind() != jsontext.KindString {
+			token, err := in.ReadToken()
+			if err != nil {
+				return nil, err
+			}
+			if err := out.WriteToken(token); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		token, err := in.ReadToken()
+		if err != nil {
+			return nil, err
+		}
+		text := token.String()
+		if err := checkText(text); err != nil {
+			return nil, err
+		}
+		if err := out.WriteToken(jsontext.String(plan.Mask(text))); err != nil {
+			return nil, err
+		}
+	}
+	if in.InputOffset() < int64(len(strings.TrimRight(string(data), " \n"))) {
+		return nil, errors.New("it is not one value of JSON")
+	}
+	return []byte(strings.TrimSuffix(b.String(), "\n")), nil
+}
+
+// checkText refuses a text that planloop itself would not have recorded.
+func checkText(text string) error {
+	_, err := plan.Text{Max: maxSharedText, Multiline: true}.Clean(text)
+	return err
+}
+
+// maxSharedText bounds a text from a laptop, in characters.
+const maxSharedText = 256 << 10
+
+// checkClaims refuses facts with texts that planloop itself would not have found.
+func checkClaims(f plan.Facts) error {
+	var all []string
+	for _, r := range f.Resolutions {
+		all = append(all, r.Problem, r.LoopDigest, r.Digest, r.Agent, r.Definition)
+		for _, item := range append(r.Items, r.Args) {
+			if len(item) > 0 {
+				if _, err := cleanTexts(item); err != nil {
+					return wrong(teamwire.CodeInvalid, "the facts hold a text that is not accepted: "+err.Error(), "")
+				}
+			}
+		}
+	}
+	for name, definition := range f.Definitions {
+		all = append(all, name, definition)
+	}
+	for _, files := range f.Missing {
+		all = append(all, files...)
+	}
+	for _, text := range all {
+		if err := checkText(text); err != nil {
+			return wrong(teamwire.CodeInvalid, "the facts hold a text that is not accepted: "+err.Error(), "")
+		}
+	}
+	return nil
+}

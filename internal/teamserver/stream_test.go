@@ -1,0 +1,221 @@
+package teamserver_test
+
+import (
+	"bufio"
+	"context"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/planloop/planloop/internal/session"
+	"github.com/planloop/planloop/internal/store"
+	"github.com/planloop/planloop/internal/teamserver"
+	"github.com/planloop/planloop/internal/teamwire"
+	"github.com/planloop/planloop/plan"
+)
+
+// stream reads the events of a workspace until the test or ctx ends.
+func (c *client) stream(ctx context.Context) <-chan teamwire.HeadEvent {
+	c.t.Helper()
+	request, err := http.NewRequestWithContext(ctx, "GET", c.address+"/v1/w/shop/events", nil)
+	check(c.t, err)
+	request.Header.Set("Authorization", "Bearer "+c.token)
+	answer, err := http.DefaultClient.Do(request)
+	check(c.t, err)
+	if answer.StatusCode != 200 || answer.Header.Get("Content-Type") != "text/event-stream" {
+		c.t.Fatalf("the stream is answered with %d %v", answer.StatusCode, answer.Header)
+	}
+	events := make(chan teamwire.HeadEvent, 100)
+	go func() {
+		defer answer.Body.Close()
+		defer close(events)
+		for lines := bufio.NewScanner(answer.Body); lines.Scan(); {
+			if data, is := strings.CutPrefix(lines.Text(), "data: "); is {
+				var event teamwire.HeadEvent
+				if json.Unmarshal([]byte(data), &event) == nil {
+					events <- event
+				}
+			}
+		}
+	}()
+	return events
+}
+
+// TestChangesReachOtherServersStreams fails if a stream does not begin with the heads, or misses a change that another server made.
+func TestChangesReachOtherServersStreams(t *testing.T) {
+	w := newWorld(t)
+	ann := w.as("ann", teamwire.RoleMember)
+	first := ann.do(setUp("Ship the shop"))
+	bob := &client{t: t, address: w.serve(teamserver.Options{}).URL, token: w.token(w.team, "bob", teamwire.RoleMember)}
+	events := bob.stream(t.Context())
+	if got := <-events; got != (teamwire.HeadEvent{Track: "main", Head: first.Head}) {
+		t.Errorf("the stream begins with %+v", got)
+	}
+	began := time.Now()
+	second := ann.do(plan.AddSteps{Steps: []plan.NewStep{{Spec: plan.Spec{Title: "Test it"}}}})
+	if got := <-events; got != (teamwire.HeadEvent{Track: "main", Head: second.Head}) {
+		t.Errorf("the next event is %+v", got)
+	}
+	t.Log("a change took", time.Since(began))
+	ann.must("POST", "/v1/w/shop/t/docs/do", ann.request(setUp("Write the docs")), nil)
+	if got := <-events; got.Track != "docs" || got.Head.Seq != 1 {
+		t.Errorf("a new track is %+v", got)
+	}
+}
+
+// TestRecordsAreAwaited fails if a request with wait misses a change or does not end.
+func TestRecordsAreAwaited(t *testing.T) {
+	w := newWorld(t)
+	ann := w.as("ann", teamwire.RoleMember)
+	ann.do(setUp("Ship the shop"))
+	answers := make(chan teamwire.Records)
+	go func() {
+		var got teamwire.Records
+		w.as("bob", teamwire.RoleMember).call("GET", trackPath+"records?after=1&wait=25s", nil, &got)
+		answers <- got
+	}()
+	ann.do(plan.AddSteps{Steps: []plan.NewStep{{Spec: plan.Spec{Title: "Test it"}}}})
+	if got := <-answers; len(got.Records) != 1 || got.Head.Seq != 2 {
+		t.Errorf("the answer is %+v", got)
+	}
+	var got teamwire.Records
+	if ann.must("GET", trackPath+"records?after=2&wait=10ms", nil, &got); len(got.Records) != 0 || got.Head.Seq != 2 {
+		t.Errorf("without a change the answer is %+v", got)
+	}
+}
+
+// TestAStreamEnds fails if a stream outlives the server or its token.
+func TestAStreamEnds(t *testing.T) {
+	w := newWorld(t)
+	w.as("ann", teamwire.RoleMember).do(setUp("Ship the shop"))
+	server, err := teamserver.New(t.Context(), w.db, teamserver.Options{})
+	check(t, err)
+	defer server.Close()
+	http := newHTTP(t, server)
+	bob := &client{t: t, address: http, token: w.token(w.team, "bob", teamwire.RoleMember)}
+	events := bob.stream(t.Context())
+	<-events
+	server.EndStreams()
+	for range events { // until it is closed
+	}
+}
+
+// history returns the records of a local plan.
+func history(t *testing.T, actions ...plan.Action) (lines []string, state plan.State) {
+	t.Helper()
+	local := session.New(store.NewMemory(), session.Options{})
+	defer local.Close()
+	ann := plan.NewActor(plan.ChannelTerminal, "ann")
+	for _, a := range actions {
+		outcome, err := local.Do(t.Context(), ann, a, nil)
+		check(t, err)
+		state = outcome.After
+	}
+	for record, err := range local.Records(t.Context(), 0) {
+		check(t, err)
+		line, err := store.EncodeRecord(record)
+		check(t, err)
+		lines = append(lines, string(line))
+	}
+	return lines, state
+}
+
+// TestALocalHistoryIsShared fails if an import loses a record, is not marked, or can be mixed with other changes.
+func TestALocalHistoryIsShared(t *testing.T) {
+	w := newWorld(t)
+	ann, bob := w.as("ann", teamwire.RoleMember), w.as("bob", teamwire.RoleMember)
+	lines, local := history(t, setUp("Ship the shop"), plan.AddSteps{Steps: []plan.NewStep{{Spec: plan.Spec{Title: "Test it"}}}},
+		plan.MarkStep{Step: 1, Status: plan.InProgress})
+	ann.must("POST", trackPath+"share", teamwire.ShareRequest{Records: lines[:2]}, nil)
+	bob.refuse(teamwire.CodeExists, "POST", trackPath+"do", bob.request(setUp("Mine")))
+	bob.refuse(teamwire.CodeExists, "POST", trackPath+"share", teamwire.ShareRequest{After: 2, Records: lines[2:], Last: true})
+	ann.refuse(teamwire.CodeChanged, "POST", trackPath+"share", teamwire.ShareRequest{Records: lines})
+	ann.refuse(teamwire.CodeInvalid, "POST", trackPath+"share", teamwire.ShareRequest{After: 2, Records: lines[:1]})
+	ann.refuse(teamwire.CodeInvalid, "POST", trackPath+"share", teamwire.ShareRequest{After: 2,
+		Records: []string{strings.Replace(lines[2], `"name":"ann"`, `"name":"ann\u202e"`, 1)}})
+	ann.refuse(teamwire.CodeInvalid, "POST", trackPath+"share", teamwire.ShareRequest{After: 2, Records: []string{lines[2] + "{}"}})
+	ann.must("POST", trackPath+"share", teamwire.ShareRequest{After: 2, Records: lines[2:], Last: true}, nil)
+	ann.refuse(teamwire.CodeExists, "POST", trackPath+"share", teamwire.ShareRequest{After: 4, Last: true})
+	var got teamwire.Records
+	bob.must("GET", trackPath+"records?after=0", nil, &got)
+	list := records(t, got.Head, got.Records)
+	if len(list) != 4 || !slices.Equal(got.Records[:3], lines) {
+		t.Fatalf("the history has %d records: %v", len(list), got.Records)
+	}
+	shared, is := list[3].Events[0].(plan.TrackShared)
+	if !is || shared.From != "ann's laptop" || shared.Records != 3 || shared.By != "ann" {
+		t.Errorf("the mark is %+v", list[3])
+	}
+	if state := plan.Fold(local, list[3]); state.Plan.Steps.Len() != 2 {
+		t.Errorf("the plan has %d steps", state.Plan.Steps.Len())
+	}
+	bob.do(plan.AddSteps{Steps: []plan.NewStep{{Spec: plan.Spec{Title: "Ship it"}}}})
+	w.as("ann", teamwire.RoleAgent).refuse(teamwire.CodeForbidden, "POST", "/v1/w/shop/t/new/share", teamwire.ShareRequest{Records: lines})
+}
+
+// TestAHistoryIsPurged fails if a purge keeps a record, or loses the present plan.
+func TestAHistoryIsPurged(t *testing.T) {
+	w := newWorld(t)
+	ann := w.as("ann", teamwire.RoleMember)
+	before := ann.do(setUp("Ship the shop"))
+	ann.do(plan.ReportStep{Step: 1, Note: "the password is hunter2"})
+	ann.do(plan.AddSteps{Steps: []plan.NewStep{{Spec: plan.Spec{Title: "Test it"}}}})
+	gone, err := w.admin.PurgeHistory(t.Context(), w.team, "shop", "main")
+	check(t, err)
+	ann.refuse(teamwire.CodeChain, "GET", trackPath+"records?after=0&chain="+before.Head.Chain, nil)
+	var got teamwire.Records
+	ann.must("GET", trackPath+"records?after=0", nil, &got)
+	list := records(t, got.Head, got.Records)
+	if gone != 3 || len(list) != 1 || plan.Fold(plan.State{}, list[0]).Plan.Steps.Len() != 2 {
+		t.Errorf("%d records are gone, and %+v is left", gone, list)
+	}
+	if reply := ann.do(plan.AddSteps{Steps: []plan.NewStep{{Spec: plan.Spec{Title: "Ship it"}}}}); reply.Seq != 2 {
+		t.Errorf("the next record is %d", reply.Seq)
+	}
+}
+
+// TestClaimsEndWithTheirLaptop fails if another agent gets a step while its owner is alive, or does not once its laptop is gone.
+func TestClaimsEndWithTheirLaptop(t *testing.T) {
+	w := newWorld(t)
+	ann, bob := w.as("ann", teamwire.RoleMember), w.as("bob", teamwire.RoleMember)
+	ann.do(setUp("Ship the shop"))
+	ann.do(plan.MarkStep{Step: 1, Status: plan.InProgress})
+	ann.must("POST", "/v1/w/shop/seen", teamwire.Seen{Agents: map[string]time.Time{"claude-code": time.Now().Add(1000 * time.Hour)}}, nil)
+	refused := bob.refuse(teamwire.CodeRefused, "POST", trackPath+"do", bob.request(plan.MarkStep{Step: 1, Status: plan.InProgress}))
+	if !strings.Contains(refused.Problem, "ann/claude-code") {
+		t.Errorf("the refusal is %+v", refused)
+	}
+	bob.must("POST", "/v1/w/shop/seen", teamwire.Seen{Gone: []string{"claude-code"}}, nil) // only its own
+	bob.refuse(teamwire.CodeRefused, "POST", trackPath+"do", bob.request(plan.MarkStep{Step: 1, Status: plan.InProgress}))
+	_, err := w.db.Pool().Exec(t.Context(), "UPDATE sighting SET heard = heard - interval '61 seconds' WHERE name LIKE 'ann/%'")
+	check(t, err)
+	bob.do(plan.MarkStep{Step: 1, Status: plan.InProgress})
+}
+
+// TestSettingsHold fails if a team's settings do not limit its plans, or settings that cannot be met are accepted.
+func TestSettingsHold(t *testing.T) {
+	w := newWorld(t)
+	ann := w.as("ann", teamwire.RoleMember)
+	check(t, w.admin.SetSettings(t.Context(), w.team, "", []byte(`{"max_steps": 2, "offline": "closed"}`)))
+	var me teamwire.Me
+	if ann.must("GET", "/v1/me", nil, &me); me.Offline != "closed" {
+		t.Errorf("the caller is told %+v", me)
+	}
+	ann.do(setUp("Ship the shop"))
+	three := plan.AddSteps{Steps: []plan.NewStep{{Spec: plan.Spec{Title: "a"}}, {Spec: plan.Spec{Title: "b"}}}}
+	ann.refuse(teamwire.CodeRefused, "POST", trackPath+"do", ann.request(three))
+	check(t, w.admin.SetSettings(t.Context(), w.team, "shop", []byte(`{}`)))
+	ann.do(three)
+	for _, settings := range []string{`{"approvals": 3}`, `{"approvals": 1, "approvers": ["eve"]}`, `{"approvals": 1, "approvers": ["@leads"]}`,
+		`{"approvals": 2, "approvers": ["ann"]}`, `{"high_risk": 1}`, `{"lease": "1s"}`, `{"proof": "word"}`, `{"offline": "open"}`,
+		`{"approvals": -1}`, `{"unknown": 1}`, `[]`, ``} {
+		if err := w.admin.SetSettings(t.Context(), w.team, "", []byte(settings)); err == nil {
+			t.Errorf("%s is accepted", settings)
+		}
+	}
+	check(t, w.admin.SetSettings(t.Context(), w.team, "", []byte(`{"approvals": 2, "approvers": ["@leads"], "groups": {"leads": ["ann", "bob"]}}`)))
+}

@@ -1,0 +1,229 @@
+package teamserver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/planloop/planloop/internal/session"
+	"github.com/planloop/planloop/internal/store/postgres"
+	"github.com/planloop/planloop/internal/teamwire"
+	"github.com/planloop/planloop/plan"
+)
+
+// mainTrack is the track of a workspace whose signals concern all its tracks.
+const mainTrack = "main"
+
+// Bounds of a team.
+const (
+	mostWorkspaces = 1_000
+	mostTracks     = 1_000 // in a workspace
+)
+
+// track is an open track: its log, and the session that decides on it.
+type track struct {
+	id        int64
+	team      int64
+	workspace int64
+	name      string
+	log       *postgres.Log
+	session   *session.Session
+	main      *track // nil: this is the workspace's main
+
+	uses int       // by requests, and by the tracks of which it is the main
+	last time.Time // of its last use
+}
+
+// tracks keeps tracks open between requests. A session that decides again has folded all but the
+// newest records.
+type tracks struct {
+	mu   sync.Mutex
+	open map[int64]*track
+	most int // tracks that stay open unused
+}
+
+// useTrack returns an open track of the caller's team. release must be called once.
+func (s *Server) useTrack(ctx context.Context, c *caller, workspace, name string, create bool) (t *track, release func(), err error) {
+	ids, err := s.findTrack(ctx, c, workspace, name)
+	if errors.Is(err, pgx.ErrNoRows) && create {
+		if err = s.createTrack(ctx, c, workspace, name); err == nil {
+			ids, err = s.findTrack(ctx, c, workspace, name)
+		}
+	}
+	if errors.Is(err, pgx.ErrNoRows) {
+		return nil, nil, wrong(teamwire.CodeNotFound, fmt.Sprintf("the team has no track %s in the workspace %s", plan.Quote(name),
+			plan.Quote(workspace)), "share one, or list the workspace's tracks")
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	ids.team, ids.name = c.team, name
+	s.tracks.mu.Lock()
+	defer s.tracks.mu.Unlock()
+	t = s.tracks.use(s, ids)
+	return t, sync.OnceFunc(func() { s.tracks.release(t) }), nil
+}
+
+// trackIDs identify a track in the database.
+type trackIDs struct {
+	team, workspace, main, id int64
+	name                      string
+}
+
+// findTrack returns a track of the caller's team, or pgx.ErrNoRows. The name of another team's finds nothing.
+func (s *Server) findTrack(ctx context.Context, c *caller, workspace, name string) (ids trackIDs, err error) {
+	err = s.db.InTeam(ctx, c.team, func(tx pgx.Tx) error {
+		return tx.QueryRow(ctx, `SELECT w.id, t.id, m.id FROM workspace w JOIN track t ON t.workspace = w.id
+			JOIN track m ON m.workspace = w.id AND m.name = $4 WHERE w.team = $1 AND w.name = $2 AND t.name = $3`,
+			c.team, workspace, name, mainTrack).Scan(&ids.workspace, &ids.id, &ids.main)
+	})
+	return ids, err
+}
+
+// createTrack makes a track, and with it the workspace if the caller may.
+func (s *Server) createTrack(ctx context.Context, c *caller, workspace, name string) error {
+	if err := errors.Join(teamwire.CheckName("workspace", workspace), teamwire.CheckTrack(name)); err != nil {
+		return wrong(teamwire.CodeInvalid, err.Error(), "")
+	}
+	if err := c.may("begin a track", teamwire.RoleAgent, teamwire.RoleMember, teamwire.RoleAdmin); err != nil {
+		return err
+	}
+	var workspaces, tracks int
+	var isKnown bool
+	err := s.db.InTeam(ctx, c.team, func(tx pgx.Tx) error {
+		return tx.QueryRow(ctx, `SELECT count(*), coalesce(bool_or(name = $2), false),
+			(SELECT count(*) FROM track t JOIN workspace w ON w.id = t.workspace WHERE w.team = $1 AND w.name = $2)
+			FROM workspace WHERE team = $1`, c.team, workspace).Scan(&workspaces, &isKnown, &tracks)
+	})
+	switch {
+	case err != nil:
+		return err
+	case isKnown && tracks >= mostTracks || !isKnown && workspaces >= mostWorkspaces:
+		return wrong(teamwire.CodeTooLarge, "the team has too many workspaces or tracks", "delete some first")
+	case !isKnown:
+		if err := c.may("begin a workspace", teamwire.RoleMember, teamwire.RoleAdmin); err != nil {
+			return err
+		}
+	}
+	for _, each := range slices.Compact([]string{mainTrack, name}) {
+		if _, err := s.db.EnsureTrack(ctx, c.team, workspace, each); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// use returns the open track, opening it and its main if needed. mu is held.
+func (all *tracks) use(s *Server, ids trackIDs) *track {
+	t := all.open[ids.id]
+	if t == nil {
+		t = &track{id: ids.id, team: ids.team, workspace: ids.workspace, name: ids.name, log: s.db.Log(ids.team, ids.id)}
+		opts := session.Options{Now: s.clock.now, Presence: presence{s, t}, Logger: s.log}
+		if ids.id != ids.main {
+			t.main = all.use(s, trackIDs{team: ids.team, workspace: ids.workspace, main: ids.main, id: ids.main, name: mainTrack})
+			opts.Main = t.main.session
+		}
+		t.session = session.New(t.log, opts)
+		all.open[t.id] = t
+	}
+	t.uses++
+	t.last = time.Now()
+	all.closeUnused()
+	return t
+}
+
+// closeUnused closes the tracks that were used longest ago while too many are open. mu is held.
+func (all *tracks) closeUnused() {
+	for len(all.open) > all.most {
+		var oldest *track
+		for _, t := range all.open {
+			if t.uses == 0 && (oldest == nil || t.last.Before(oldest.last)) {
+				oldest = t
+			}
+		}
+		if oldest == nil {
+			return
+		}
+		all.drop(oldest)
+	}
+}
+
+func (all *tracks) drop(t *track) {
+	delete(all.open, t.id)
+	if t.main != nil {
+		t.main.uses--
+	}
+	t.session.Close()
+}
+
+func (all *tracks) release(t *track) {
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	t.uses--
+}
+
+func (all *tracks) close() {
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	for _, t := range all.open {
+		all.drop(t)
+	}
+}
+
+// presence knows when the members' agents were last seen by any server.
+type presence struct {
+	server *Server
+	track  *track
+}
+
+// presenceWait bounds a look-up while a decision waits for it.
+const presenceWait = 2 * time.Second
+
+// Seen implements session.Presence. A laptop's agent that has sent heartbeats and stopped is gone.
+func (p presence) Seen(name string) (seen plan.Sighting) {
+	ctx, cancel := context.WithTimeout(context.Background(), presenceWait)
+	defer cancel()
+	err := p.server.db.InTeam(ctx, p.track.team, func(tx pgx.Tx) error {
+		return tx.QueryRow(ctx, `SELECT at, gone OR coalesce(heard < now() - $3::interval, false) FROM sighting
+			WHERE workspace = $1 AND name = $2`, p.track.workspace, name, teamwire.GoneAfter).Scan(&seen.At, &seen.IsGone)
+	})
+	if err != nil && !errors.Is(err, pgx.ErrNoRows) {
+		p.server.log.Warn("the last sign of life cannot be read", "error", err)
+	}
+	return seen
+}
+
+// LastActivity implements session.Presence.
+func (p presence) LastActivity() (last time.Time) {
+	ctx, cancel := context.WithTimeout(context.Background(), presenceWait)
+	defer cancel()
+	var at *time.Time
+	err := p.server.db.InTeam(ctx, p.track.team, func(tx pgx.Tx) error {
+		return tx.QueryRow(ctx, "SELECT max(at) FROM sighting WHERE workspace = $1", p.track.workspace).Scan(&at)
+	})
+	if err != nil {
+		p.server.log.Warn("the last sign of life cannot be read", "error", err)
+		return p.server.clock.now() // planning must not end because the database is slow
+	}
+	if at != nil {
+		last = *at
+	}
+	return last
+}
+
+// see notes signs of life. heard means that the laptop sends them regularly, so that their end says
+// something. The database's clock counts; an earlier time is believed, a later one is not.
+func (s *Server) see(ctx context.Context, team, workspace int64, names []string, at []time.Time, heard, gone bool) error {
+	return s.db.InTeam(ctx, team, func(tx pgx.Tx) error {
+		_, err := tx.Exec(ctx, `INSERT INTO sighting AS s (team, workspace, name, at, heard, gone)
+			SELECT $1, $2, name, least(at, now()), CASE WHEN $5 THEN now() END, $6 FROM unnest($3::text[], $4::timestamptz[]) AS u (name, at)
+			ON CONFLICT (workspace, name) DO UPDATE SET at = greatest(s.at, excluded.at), heard = coalesce(excluded.heard, s.heard),
+			gone = excluded.gone`, team, workspace, names, at, heard, gone)
+		return err
+	})
+}

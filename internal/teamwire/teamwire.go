@@ -1,0 +1,289 @@
+// Package teamwire holds the types of the team server's HTTP API, which the server and the joined
+// laptops share. It must know neither of them.
+//
+// Paths begin with /v1. Bodies are JSON, bounded, and refused if they hold an unknown field. Every
+// request but those for health carries "Authorization: Bearer TOKEN".
+package teamwire
+
+import (
+	"fmt"
+	"net/url"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/planloop/planloop/internal/store"
+	"github.com/planloop/planloop/plan"
+)
+
+// Format is the newest format of records and requests that this build knows. A server with a newer
+// one answers with CodeUpdate.
+const Format = 1
+
+// FormatHeader is the request header with the caller's Format. A request without one has format 1.
+const FormatHeader = "Planloop-Format"
+
+// Bounds of the API.
+const (
+	MaxRecord  = 1 << 20          // bytes of one record
+	MaxRecords = 1 << 20          // bytes of the records in an answer, and in a chunk that is shared
+	MaxBody    = 4 << 20          // bytes of a request
+	MaxValue   = 4 << 20          // bytes of a value
+	MaxKey     = 80               // bytes of an idempotency key
+	MaxWait    = time.Minute      // of a request for records
+	Heartbeat  = 15 * time.Second // between comments in the event stream
+	SeenEvery  = 20 * time.Second // between a laptop's signs of life
+	GoneAfter  = 60 * time.Second // without a sign of life
+)
+
+// Role is the role of a token.
+type Role string
+
+// The roles. No token decides about a plan, whatever its role.
+const (
+	RoleAgent  Role = "agent"
+	RoleCI     Role = "ci"
+	RoleMember Role = "member"
+	RoleAdmin  Role = "admin"
+)
+
+// Values lists the roles.
+func (Role) Values() []string { return []string{"agent", "ci", "member", "admin"} }
+
+// Me is the answer to GET /v1/me: the holder of the token.
+type Me struct {
+	Team    string    `json:"team"`
+	Member  string    `json:"member"`
+	Machine string    `json:"machine"`
+	Role    Role      `json:"role"`
+	Format  int       `json:"format"` // the team's
+	Expires time.Time `json:"expires,omitzero"`
+	Page    string    `json:"page,omitempty"`    // address of the page where people decide
+	Offline string    `json:"offline,omitempty"` // what hooks do without an answer: "closed", or "" for as before
+	Now     time.Time `json:"now"`               // the database's clock
+}
+
+// Track is a track of a workspace, as in GET /v1/w/{ws}/tracks.
+type Track struct {
+	Track     string     `json:"track"`
+	Head      store.Head `json:"head"`
+	Objective string     `json:"objective,omitempty"`
+	IsOpen    bool       `json:"open"`
+}
+
+// Member is a member of the team, as in GET /v1/members.
+type Member struct {
+	Name   string    `json:"name"`
+	Role   Role      `json:"role"`
+	SeenAt time.Time `json:"seen_at,omitzero"` // the last use of one of its tokens
+}
+
+// Records is the answer to GET /v1/w/{ws}/t/{track}/records?chain=&after=&wait=. With wait, such as
+// 25s, the server answers after that time or as soon as there are records. A chain other than the
+// track's is answered with CodeChain, so that the caller reads from the beginning.
+type Records struct {
+	Head    store.Head `json:"head"`
+	Records []string   `json:"records"` // lines of JSON as in the log, oldest first
+	More    bool       `json:"more,omitzero"`
+}
+
+// DoRequest is the body of POST /v1/w/{ws}/t/{track}/do.
+type DoRequest struct {
+	Key    string         `json:"key"`             // idempotency key: a repeated one is answered as the first time
+	Chain  string         `json:"chain,omitempty"` // of the caller's copy; "" if it is empty
+	After  plan.Revision  `json:"after"`           // the answer has the records after this one
+	Agent  string         `json:"agent,omitempty"` // label of the agent; "" for the member
+	Kind   string         `json:"kind,omitempty"`  // of actor, as the laptop sees it; a note, without rights
+	Scope  *plan.Attempt  `json:"scope,omitempty"` // the only attempt that the agent may work on, if an engine started it for one
+	Basis  *plan.Basis    `json:"basis,omitempty"` // what the caller's checks rely on; nil: nothing
+	Action jsontext.Value `json:"action"`          // see store.EncodeAction
+	Facts  jsontext.Value `json:"facts,omitempty"` // see store.EncodeFacts
+}
+
+// DoReply is the answer to a DoRequest.
+type DoReply struct {
+	Head    store.Head    `json:"head"`
+	Seq     plan.Revision `json:"seq"` // of the action's own record; 0: nothing changed
+	Records []string      `json:"records"`
+	More    bool          `json:"more,omitzero"` // there are records after these; read them
+}
+
+// HeadEvent is the data of an event "head" in GET /v1/w/{ws}/events. The stream begins with one for
+// each track.
+type HeadEvent struct {
+	Track string     `json:"track"`
+	Head  store.Head `json:"head"`
+}
+
+// EventHead is the name of the only event.
+const EventHead = "head"
+
+// Seen is the body of POST /v1/w/{ws}/seen: the last signs of life of a laptop's agents, by label.
+type Seen struct {
+	Agents map[string]time.Time `json:"agents,omitempty"`
+	Gone   []string             `json:"gone,omitempty"` // whose connection has ended
+}
+
+// ShareRequest is the body of POST /v1/w/{ws}/t/{track}/share: a part of a local history. The track
+// must not exist yet, or the same member must have begun to share it. With Last the server records
+// that the history is complete; until then the track accepts nothing else.
+type ShareRequest struct {
+	After   plan.Revision `json:"after"` // 0 for the first part, else the last record that was sent
+	Records []string      `json:"records"`
+	Last    bool          `json:"last,omitzero"`
+}
+
+// ShareReply is the answer to a ShareRequest.
+type ShareReply struct {
+	Head store.Head `json:"head"` // its Chain names the track's log from now on
+}
+
+// Code classifies an error.
+type Code string
+
+// The codes, with their HTTP status.
+const (
+	CodeInvalid   Code = "invalid"   // 400: the request cannot be read
+	CodeToken     Code = "token"     // 401: no token, or unknown, expired or revoked
+	CodeForbidden Code = "forbidden" // 403: the token's role does not allow it
+	CodeNotFound  Code = "not_found" // 404: no such workspace, track or value in this team
+	CodeChanged   Code = "changed"   // 409: what the action relied on has changed; prepare again
+	CodeChain     Code = "chain"     // 409: the track has another chain; read from the beginning
+	CodeExists    Code = "exists"    // 409: the track exists already
+	CodeTooLarge  Code = "too_large" // 413
+	CodeRefused   Code = "refused"   // 422: a refusal by the plan's rules, in Refusal
+	CodeUpdate    Code = "update"    // 426: the caller's format is too old
+	CodeTooMany   Code = "too_many"  // 429: see Retry-After
+	CodeUnready   Code = "unready"   // 503: the database does not answer; nothing is known to have changed
+)
+
+// Status returns the HTTP status of a code.
+func (c Code) Status() int {
+	switch c {
+	case CodeInvalid:
+		return 400
+	case CodeToken:
+		return 401
+	case CodeForbidden:
+		return 403
+	case CodeNotFound:
+		return 404
+	case CodeChanged, CodeChain, CodeExists:
+		return 409
+	case CodeTooLarge:
+		return 413
+	case CodeRefused:
+		return 422
+	case CodeUpdate:
+		return 426
+	case CodeTooMany:
+		return 429
+	}
+	return 503
+}
+
+// Error is the body of every answer that is not a success.
+type Error struct {
+	Code    Code     `json:"error"`
+	Problem string   `json:"problem"`
+	Fix     string   `json:"fix,omitempty"`
+	Refusal *Refusal `json:"refusal,omitempty"` // of CodeRefused
+}
+
+// Error returns the problem and what to do.
+func (e *Error) Error() string {
+	if e.Fix == "" {
+		return e.Problem
+	}
+	return e.Problem + "; " + e.Fix
+}
+
+// Unwrap returns the refusal, so that errors.As finds the same *plan.ValidationError as without a server.
+func (e *Error) Unwrap() error {
+	if e.Refusal == nil {
+		return nil
+	}
+	return e.Refusal.Err()
+}
+
+// Refusal is a *plan.ValidationError in its written form.
+type Refusal struct {
+	Kind           plan.ErrorKind `json:"kind"`
+	Field          string         `json:"field,omitempty"`
+	Problem        string         `json:"problem"`
+	Fix            string         `json:"fix,omitempty"`
+	ClaimedStep    int            `json:"claimed_step,omitempty"`
+	Suggestion     string         `json:"suggestion,omitempty"`
+	Phase          plan.Phase     `json:"phase,omitempty"`
+	ApprovedPlan   string         `json:"approved_plan,omitempty"`
+	Unverified     int            `json:"unverified,omitempty"`
+	Output         string         `json:"output,omitempty"`
+	IsProblemFirst bool           `json:"problem_first,omitzero"`
+	Others         []Refusal      `json:"others,omitempty"`
+}
+
+// NewRefusal returns the written form of a refusal.
+func NewRefusal(e *plan.ValidationError) *Refusal {
+	r := &Refusal{Kind: e.Kind, Field: e.Field, Problem: e.Problem, Fix: e.Fix, ClaimedStep: int(e.ClaimedStep), Suggestion: e.Suggestion,
+		Phase: e.Phase, ApprovedPlan: e.ApprovedPlan, Unverified: int(e.Unverified), Output: e.Output, IsProblemFirst: e.IsProblemFirst}
+	for _, other := range e.Others {
+		r.Others = append(r.Others, *NewRefusal(other))
+	}
+	return r
+}
+
+// Err returns the refusal.
+func (r *Refusal) Err() *plan.ValidationError {
+	e := &plan.ValidationError{Kind: r.Kind, Field: r.Field, Problem: r.Problem, Fix: r.Fix, ClaimedStep: plan.StepID(r.ClaimedStep),
+		Suggestion: r.Suggestion, Phase: r.Phase, ApprovedPlan: r.ApprovedPlan, Unverified: plan.StepID(r.Unverified), Output: r.Output,
+		IsProblemFirst: r.IsProblemFirst}
+	for _, other := range r.Others {
+		e.Others = append(e.Others, other.Err())
+	}
+	return e
+}
+
+// namePattern is the form of a team's, workspace's and member's name.
+var namePattern = regexp.MustCompile(`^[a-z0-9](?:[a-z0-9._-]{0,38}[a-z0-9])?$`)
+
+// CheckName refuses a name of a team, workspace or member that has another form than
+// 1 to 40 lower-case letters, digits, dots, hyphens and underscores. what names it in the error.
+func CheckName(what, name string) error {
+	if !namePattern.MatchString(name) || strings.Contains(name, "..") {
+		return fmt.Errorf("%s is not a valid name of a %s; use up to 40 lower-case letters, digits, dots, hyphens and underscores",
+			plan.Quote(name), what)
+	}
+	return nil
+}
+
+// trackPattern is the form of a track's name, which is also the name of a folder on each laptop.
+var trackPattern = regexp.MustCompile(`^[a-z0-9]+(?:-[a-z0-9]+)*$`)
+
+// CheckTrack refuses a name that no track can have.
+func CheckTrack(name string) error {
+	if len(name) > 40 || !trackPattern.MatchString(name) {
+		return fmt.Errorf("%s is not a track's name; use up to 40 lower-case letters, digits and single dashes", plan.Quote(name))
+	}
+	return nil
+}
+
+// TrackPath returns the path of something of a track: "records", "do", "share", or "values/NAME".
+func TrackPath(workspace, track, rest string) string {
+	return WorkspacePath(workspace, "t/"+url.PathEscape(track)+"/"+rest)
+}
+
+// WorkspacePath returns the path of something of a workspace: "tracks", "events", "seen".
+func WorkspacePath(workspace, rest string) string {
+	return "/v1/w/" + url.PathEscape(workspace) + "/" + rest
+}
+
+// RecordsQuery returns the query of a request for records.
+func RecordsQuery(chain string, after plan.Revision, wait time.Duration) string {
+	q := url.Values{"chain": {chain}, "after": {fmt.Sprint(int64(after))}}
+	if wait > 0 {
+		q.Set("wait", wait.String())
+	}
+	return q.Encode()
+}
