@@ -153,7 +153,7 @@ func remedy(p *Plan) string {
 	case p.IsCompletedWithoutSummary(), p.Status == StatusAbandoned && p.Steps.Len() > 0:
 		return "mark a step pending to re-open it, or set up a new plan"
 	case p.Status == StatusReplanning:
-		return "replan, or mark the failed critical step in_progress to try it again"
+		return "replan, or retry the failed critical step"
 	}
 	return "set up a new plan"
 }

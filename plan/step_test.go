@@ -82,7 +82,7 @@ func TestAddStepsRefuses(t *testing.T) {
 		"draft": {func() *workspace { return withPlan(t, titled("a")).inStatus(plan.StatusDraft) }, one, plan.Conflict, "",
 			[]string{"the plan is a draft"}},
 		"replanning": {func() *workspace { return withPlan(t, titled("a")).inStatus(plan.StatusReplanning) }, one, plan.Conflict, "",
-			[]string{"the plan is replanning, so no step can be added", "mark the failed critical step in_progress"}},
+			[]string{"the plan is replanning, so no step can be added", "retry the failed critical step"}},
 		"completed": {func() *workspace { w := withPlan(t, titled("a")); w.mark(1, plan.Done); return w }, one, plan.Conflict, "",
 			[]string{"the plan is completed", "mark a step pending to re-open it"}},
 		"closed": {func() *workspace { w := withPlan(t, titled("a")); w.mark(1, plan.Done); return w.closed() }, one, plan.Conflict, "",

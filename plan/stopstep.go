@@ -19,6 +19,8 @@ func (s State) checkStop(step *Step, f Facts) error {
 	case step.Status == InProgress && !step.IsRunning():
 		return conflict(name+" is claimed by "+Quote(step.ClaimedBy)+", and planloop stops only steps that it runs itself",
 			"ask its owner, or claim it")
+	case step.IsUnknown():
+		return conflict(name+" is not running, and its outcome is unknown", "check its effects, then settle it")
 	case !step.IsRunning():
 		return conflict(name+" "+step.Status.Predicate()+" and is not running", "there is nothing to stop")
 	}

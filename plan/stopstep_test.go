@@ -1,6 +1,7 @@
 package plan_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/planloop/planloop/plan"
@@ -58,6 +59,12 @@ func TestStepsThatCannotBeStopped(t *testing.T) {
 		t.Errorf("its result came first, and it is %s", w.step(1).Status)
 	}
 	w.refused(person, plan.AnswerStep{Step: 1, Choice: plan.Stop})
+	w = atWork(t)
+	w.seen[engine.Name] = plan.Sighting{IsGone: true}
+	w.do(plan.NewActor(plan.ChannelEngine, "engine#2"), plan.Schedule{Lost: []plan.Attempt{w.finished(1, plan.Result{}).Attempt}})
+	if got := w.refused(person, plan.AnswerStep{Step: 1, Choice: plan.Stop}); !strings.Contains(got.Problem, "its outcome is unknown") {
+		t.Error(got)
+	}
 }
 
 // TestEndedRunStopsItsSteps: to give up a run is to stop its steps.

@@ -105,6 +105,7 @@ func TestLongBuild(t *testing.T) {
 func TestOutputFile(t *testing.T) {
 	dir := t.TempDir()
 	testenv.Check(t, os.WriteFile(filepath.Join(dir, "report.json"), []byte("{\"n\":7}\n"), 0o600))
+	testenv.Check(t, os.WriteFile(filepath.Join(dir, "large.json"), make([]byte, 3<<20), 0o600))
 	box := testenv.Must(toolbox.Open(dir, toolbox.Options{Runner: chatty{}}))(t)
 	defer box.Close()
 	var tools []toolbox.Tool
@@ -114,10 +115,10 @@ func TestOutputFile(t *testing.T) {
 	}
 	p := newPlace(t, plan.Limits{NeverAsk: true}, append(tools, echo())...)
 	command := plan.Spec{Tool: "bash_execute", Args: json.RawMessage(`{"command":"make"}`)}
-	with, missing := command, command
-	with.OutputFile, missing.OutputFile = "report.json", "nope.json"
+	with, missing, large := command, command, command
+	with.OutputFile, missing.OutputFile, large.OutputFile = "report.json", "nope.json", "large.json"
 	p.setUp(with, missing, command, plan.Spec{Tool: "echo", DependsOn: []plan.StepID{1},
-		Args: json.RawMessage(`{"text":"$S001","n":"$S001.json.n"}`), When: "steps.S001.json.n == 7"})
+		Args: json.RawMessage(`{"text":"$S001","n":"$S001.json.n"}`), When: "steps.S001.json.n == 7"}, large)
 	p.run(plan.StopFailed)
 	if step := p.step(1); step.Status != plan.Done || string(step.Result.Value) != `"{\"n\":7}\n"` {
 		t.Errorf("%s, %+v", step.Status, step.Result)
@@ -125,7 +126,11 @@ func TestOutputFile(t *testing.T) {
 	if step := p.step(2); step.Status != plan.Failed || !strings.Contains(step.Error, "its output file cannot be read: ") {
 		t.Errorf("%s, %q", step.Status, step.Error)
 	}
-	if step := p.step(3); step.Status != plan.Failed || !strings.Contains(step.Error, "longer than 4096 KB, the limit of a value") {
+	if step := p.step(3); step.Status != plan.Failed ||
+		!strings.Contains(step.Error, "longer than 4096 KB, the limit of a value; write it to a file that the next step reads") {
+		t.Errorf("%s, %q", step.Status, step.Error)
+	}
+	if step := p.step(5); step.Status != plan.Failed || !strings.Contains(step.Error, "2048 KB; use a command that reads or changes it") {
 		t.Errorf("%s, %q", step.Status, step.Error)
 	}
 	if step := p.step(4); step.Status != plan.Done || string(step.Result.Value) != `{"text":"{\"n\":7}\n","n":7}` {

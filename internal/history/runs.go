@@ -18,6 +18,8 @@ type RunSummary struct {
 	Steps  int             `json:"steps"`
 	Done   int             `json:"done"`
 	Failed int             `json:"failed"`
+
+	isCounted bool // the run is over, and what happens to its steps from now on is no longer its result
 }
 
 // Runs collects the runs of a log, oldest first.
@@ -49,6 +51,7 @@ func (r *Runs) Add(before plan.State, record plan.Record) {
 func (r *Runs) Finish(state plan.State) { r.count(state) }
 
 func (r *RunSummary) end(reason plan.StopReason, at time.Time) {
+	r.isCounted = false
 	if r.Result, r.Ended, r.Took = reason, at, 0; reason != "" {
 		r.Took = at.Sub(r.Since).Milliseconds()
 	}
@@ -59,7 +62,8 @@ func (r *Runs) count(s plan.State) {
 	if len(*r) == 0 || s.Plan == nil || s.Run == nil {
 		return
 	}
-	if last := &(*r)[len(*r)-1]; last.ID == s.Run.ID && last.Plan == s.Plan.Root() {
+	if last := &(*r)[len(*r)-1]; last.ID == s.Run.ID && last.Plan == s.Plan.Root() && !last.isCounted {
 		last.Steps, last.Done, last.Failed = s.Plan.Steps.Len(), s.Plan.Steps.Count(plan.Done), s.Plan.Steps.Count(plan.Failed)
+		last.isCounted = last.Result != "" && plan.First(s.Plan.Steps.Executing(), nil) == nil
 	}
 }

@@ -40,7 +40,7 @@ func runPhrase(e plan.Event) string {
 	case plan.StepRetried:
 		return e.Step.String() + attemptSuffix(e.Attempt) + " is retried" + quotedNote(e.Error)
 	case plan.StepStopRequested:
-		return e.Step.String() + " is being stopped by " + e.By
+		return e.Step.String() + " is being stopped"
 	case plan.StepLost:
 		if e.Unknown {
 			return "the outcome of " + e.Step.String() + " is unknown" + quotedNote(e.Error)

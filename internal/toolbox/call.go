@@ -133,7 +133,7 @@ func (b *Box) outcome(ctx context.Context, row Row, args json.RawMessage, w Watc
 		ended.end(&out)
 	}
 	if out.OK && why.tooLong && !w.NoValue {
-		out.OK, out.Error = false, "it was done, but "+why.text+", the limit of a value; write it to a file, and name that as output_file"
+		out.OK, out.Error = false, "it was done, but "+why.text+", the limit of a value; write it to a file that the next step reads"
 	}
 	return out, nil
 }

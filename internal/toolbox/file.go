@@ -72,7 +72,8 @@ func (b *Box) readWhole(rel string) (data []byte, info fs.FileInfo, err error) {
 		return nil, nil, refused(rel, err)
 	}
 	if int64(len(data)) > b.limits.FileBytes {
-		return nil, nil, invalid("/path", plan.Quote(rel)+" is larger than "+size(b.limits.FileBytes), "use a command for it")
+		return nil, nil, invalid("/path", plan.Quote(rel)+" is larger than "+size(b.limits.FileBytes),
+			"use a command that reads or changes it")
 	}
 	return data, info, nil
 }
@@ -170,7 +171,7 @@ func (b *Box) ReadFile(ctx context.Context, in ReadFile) (ReadFileReply, error) 
 		return ReadFileReply{}, err
 	}
 	if !utf8.Valid(data) {
-		return ReadFileReply{}, invalid("/path", plan.Quote(rel)+" is not UTF-8 text", "use a command for it")
+		return ReadFileReply{}, invalid("/path", plan.Quote(rel)+" is not UTF-8 text", "use a command that reads or changes it")
 	}
 	return ReadFileReply{Path: rel, Content: string(data), Bytes: len(data)}, nil
 }

@@ -20,7 +20,7 @@ type ModeReply struct {
 	Phase       plan.Phase         `json:"phase"`
 	Message     string             `json:"message"`
 	Enforcement []AgentEnforcement `json:"enforcement,omitempty"`
-	StillEnding string             `json:"-"` // the sentence of Message about steps that take long to end
+	StillEnding string             `json:"-"` // the sentences of Message about the run and its steps that end
 	Heartbeat
 }
 
@@ -188,7 +188,10 @@ func (s *Service) endMode(ctx context.Context, c Caller, a plan.Action) (ModeRep
 	outcome, err := s.do(ctx, c, a)
 	ending := ""
 	if _, cancels := a.(plan.CancelMode); err == nil && cancels {
-		ending = prefixed(" ", s.awaitProcesses(ctx, c, outcome.Before))
+		if run := outcome.After.OpenRun(); outcome.Before.OpenRun() != nil && (run == nil || run.Ending != "") {
+			ending = " The run of its plan ends."
+		}
+		ending += prefixed(" ", s.awaitProcesses(ctx, c, outcome.Before))
 	}
 	reply := s.modeReply(outcome.After, c)
 	reply.StillEnding, reply.Message = ending, reply.Message+ending
