@@ -94,7 +94,7 @@ func hooks(host hook.Host) jsontext.Value {
 	panic("packaging: init writes no hooks for " + string(host)) // a programming error that every test would hit
 }
 
-// missing returns the notice of a plugin whose program is missing when a session starts, as part of a JSON string.
+// missing returns the notice that planloop is missing, which a plugin gives when a session starts, as part of a JSON string.
 func missing() string {
 	notice := jsonText(object{{"systemMessage", "The planloop plugin does nothing yet: planloop is not on the PATH. " + installing}})
 	inString, err := jsontext.AppendQuote(nil, "'"+strings.Join(strings.Fields(notice), " ")+"'")
