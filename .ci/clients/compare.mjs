@@ -52,7 +52,7 @@ const { source, commit } = exercises();
 const args = ['-C', 'bench', 'run', './agents', '-source', source, '-commit', commit, '-claude', claude.command(packages), '-exercises', names.join(), '-rounds', '1'];
 const running = new Running('go', args, { env: { ...process.env, ANTHROPIC_API_KEY: 'none', ANTHROPIC_BASE_URL: model.origin } });
 try {
-  assert.equal(await running.status(300), 0, running.errors);
+  assert.equal(await running.status(600), 0, running.errors);
   console.log(running.output);
   assert.match(running.output, /^\| without, 1 \| 1 of 2 \| 1 \| 2 \| 0 \| 0 \|/m);
   assert.match(running.output, /^\| with planloop, 1 \| 2 of 2 \| 0 \| \d+ \| 1 \| 1 \|/m);
