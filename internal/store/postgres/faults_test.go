@@ -111,7 +111,7 @@ type proxy struct {
 	commits atomic.Int64 // answers that were cut off
 }
 
-// cut says what to do with the next message that contains a word.
+// cut is for the next message that contains a word.
 type cut struct {
 	word     string
 	answered bool // PostgreSQL does it, and the answer is dropped; otherwise the message itself is
@@ -250,7 +250,7 @@ func TestUnreachable(t *testing.T) {
 	}
 }
 
-// TestRowIsLocked: who has lost twice under the lock wins the third time, since the row's lock keeps the other server waiting.
+// TestRowIsLocked: a server that has lost twice under the lock wins the third time, since the row's lock keeps the other one waiting.
 func TestRowIsLocked(t *testing.T) {
 	dsn := postgrestest.Start(t)
 	db, team, track := postgrestest.OpenTeam(t, dsn)
@@ -341,7 +341,8 @@ func TestSilentListen(t *testing.T) {
 	silently := func(seq plan.Revision) {
 		t.Helper()
 		line := testenv.Must(store.EncodeRecord(mark(seq, 1)))(t)
-		execute(t, db, `SELECT append_record($1, $2, (SELECT chain FROM track), $3, '', false, $4, 'silent' || $5::text)`, team, track, seq, line, fmt.Sprint(seq))
+		execute(t, db, `SELECT append_record($1, $2, (SELECT chain FROM track), $3, '', false, $4, $5)`, team, track, seq, line,
+			fmt.Sprint("silent", seq))
 		began := time.Now()
 		await(t, grown)
 		if took := time.Since(began); took > 3*time.Second {
@@ -349,7 +350,8 @@ func TestSilentListen(t *testing.T) {
 		}
 	}
 	silently(2)
-	execute(t, db, `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE 'LISTEN%' AND datname = current_database()`)
+	execute(t, db, `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE 'LISTEN%'
+		AND datname = current_database()`)
 	silently(3)
 }
 
