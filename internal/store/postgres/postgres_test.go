@@ -269,7 +269,8 @@ func TestServingRole(t *testing.T) {
 	testenv.Check(t, log.SaveSnapshot(t.Context(), store.Snapshot{Head: head}))
 	testenv.Must(log.Purge(t.Context(), mark(1, 1)))(t)
 	testenv.Must(serving.EnsureTrack(t.Context(), team, "shop", "second"))(t)
-	for _, statement := range []string{`DELETE FROM record`, `UPDATE record SET phase = ''`, `ALTER TABLE record DISABLE ROW LEVEL SECURITY`} {
+	for _, statement := range []string{`DELETE FROM record`, `UPDATE record SET phase = ''`,
+		`ALTER TABLE record DISABLE ROW LEVEL SECURITY`} {
 		if _, err := serving.Pool().Exec(t.Context(), statement); err == nil {
 			t.Errorf("the serving role may %s", statement)
 		}
