@@ -99,8 +99,10 @@ type change struct {
 	after  plan.Revision
 }
 
-// errChanged means that the state differs from what the caller's checks rely on.
-var errChanged = &teamwire.Error{Code: teamwire.CodeChanged, Problem: "the plan has changed since you looked", Fix: "look again"}
+// errChanged means that the caller's checks no longer hold.
+func errChanged() error {
+	return wrong(teamwire.CodeChanged, "the plan has changed since you looked", "look again")
+}
 
 // decide decides about a change on the newest state of a track, and records it.
 func (s *Server) decide(ctx context.Context, t *track, ch change) (*teamwire.DoReply, error) {
@@ -127,7 +129,7 @@ func (s *Server) decide(ctx context.Context, t *track, ch change) (*teamwire.DoR
 	}
 	outcome, err := t.session.Do(store.WithKey(ctx, ch.key), ch.by, ch.action, func(now plan.State, facts *plan.Facts) error {
 		if ch.basis != nil && *ch.basis != plan.BasisOf(now) {
-			return errChanged
+			return errChanged()
 		}
 		facts.Resolutions, facts.Definitions, facts.Missing = ch.claims.Resolutions, ch.claims.Definitions, ch.claims.Missing
 		facts.Limits, facts.Policy, facts.Members = rules.settings.limits(), rules.settings.policy(), rules.members

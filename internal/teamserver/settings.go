@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -15,9 +16,9 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// Settings are a team's rules, for all workspaces or for one, whose settings then replace the team's.
+// Settings are a team's rules, for all workspaces or for one, where they replace the team's.
 type Settings struct {
-	Approvals    int                 `json:"approvals,omitzero"`      // people who must approve; 0: one person, who may be anybody
+	Approvals    int                 `json:"approvals,omitzero"`      // people who must approve; 0: one, without a list
 	Approvers    []string            `json:"approvers,omitempty"`     // members, and groups as @name; empty: every member
 	Groups       map[string][]string `json:"groups,omitempty"`        // members of each group
 	HighRisk     int                 `json:"high_risk,omitzero"`      // approvals needed on top for a plan with a step of high risk
@@ -110,7 +111,7 @@ func (set Settings) limits() plan.Limits {
 type rules struct {
 	settings Settings
 	members  []string // not removed
-	sharing  int64    // the member whose history is being imported; 0: none
+	sharing  int64    // the member that is importing a history; 0: none
 }
 
 // readRules reads them as they are now.
@@ -131,7 +132,7 @@ func rulesIn(ctx context.Context, tx pgx.Tx, team, workspace, track int64) (r ru
 	if err != nil {
 		return rules{}, err
 	}
-	// An unknown member is that of a newer server, whose rule this one could not keep.
+	// A newer server's rule, which this one could not keep, is an error.
 	if err := json.Unmarshal(settings, &r.settings, json.RejectUnknownMembers(true)); err != nil {
 		return rules{}, fmt.Errorf("the team's settings cannot be read: %w", err)
 	}
@@ -139,10 +140,10 @@ func rulesIn(ctx context.Context, tx pgx.Tx, team, workspace, track int64) (r ru
 }
 
 // me describes the caller.
-func (s *Server) me(ctx context.Context, c *caller) (teamwire.Me, error) {
+func (s *Server) me(_ http.ResponseWriter, r *http.Request, c *caller) (any, error) {
 	me := teamwire.Me{Team: c.teamName, Member: c.member, Machine: c.machine, Role: c.role, Format: c.format, Expires: c.expires,
 		Page: s.opts.Address, Now: s.clock.now().UTC()}
-	r, err := s.readRules(ctx, c.team, &track{})
-	me.Offline = r.settings.Offline
+	rules, err := s.readRules(r.Context(), c.team, &track{})
+	me.Offline = rules.settings.Offline
 	return me, err
 }

@@ -210,12 +210,14 @@ func TestSettingsHold(t *testing.T) {
 	ann.refuse(teamwire.CodeRefused, "POST", trackPath+"do", ann.request(three))
 	check(t, w.admin.SetSettings(t.Context(), w.team, "shop", []byte(`{}`)))
 	ann.do(three)
-	for _, settings := range []string{`{"approvals": 3}`, `{"approvals": 1, "approvers": ["eve"]}`, `{"approvals": 1, "approvers": ["@leads"]}`,
+	for _, settings := range []string{`{"approvals": 3}`, `{"approvals": 1, "approvers": ["eve"]}`,
+		`{"approvals": 1, "approvers": ["@leads"]}`,
 		`{"approvals": 2, "approvers": ["ann"]}`, `{"high_risk": 1}`, `{"lease": "1s"}`, `{"proof": "word"}`, `{"offline": "open"}`,
 		`{"approvals": -1}`, `{"unknown": 1}`, `[]`, ``} {
 		if err := w.admin.SetSettings(t.Context(), w.team, "", []byte(settings)); err == nil {
 			t.Errorf("%s is accepted", settings)
 		}
 	}
-	check(t, w.admin.SetSettings(t.Context(), w.team, "", []byte(`{"approvals": 2, "approvers": ["@leads"], "groups": {"leads": ["ann", "bob"]}}`)))
+	check(t, w.admin.SetSettings(t.Context(), w.team, "",
+		[]byte(`{"approvals": 2, "approvers": ["@leads"], "groups": {"leads": ["ann", "bob"]}}`)))
 }

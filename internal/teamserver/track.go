@@ -16,7 +16,7 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// mainTrack is the track of a workspace whose signals concern all its tracks.
+// mainTrack is the track with the signals that concern all tracks of its workspace.
 const mainTrack = "main"
 
 // Bounds of a team.
@@ -221,7 +221,8 @@ func (p presence) LastActivity() (last time.Time) {
 func (s *Server) see(ctx context.Context, team, workspace int64, names []string, at []time.Time, heard, gone bool) error {
 	return s.db.InTeam(ctx, team, func(tx pgx.Tx) error {
 		_, err := tx.Exec(ctx, `INSERT INTO sighting AS s (team, workspace, name, at, heard, gone)
-			SELECT $1, $2, name, least(at, now()), CASE WHEN $5 THEN now() END, $6 FROM unnest($3::text[], $4::timestamptz[]) AS u (name, at)
+			SELECT $1, $2, name, least(at, now()), CASE WHEN $5 THEN now() END, $6
+			FROM unnest($3::text[], $4::timestamptz[]) AS u (name, at)
 			ON CONFLICT (workspace, name) DO UPDATE SET at = greatest(s.at, excluded.at), heard = coalesce(excluded.heard, s.heard),
 			gone = excluded.gone`, team, workspace, names, at, heard, gone)
 		return err
