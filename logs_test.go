@@ -176,6 +176,7 @@ func writeLog(t *testing.T, dir string) {
 	recordAgents(t, s, do)
 	recordChanges(t, s, do)
 	recordReview(t, s, do)
+	recordTeam(t, s)
 	keep(t, dir, place, s)
 }
 
@@ -432,6 +433,34 @@ func recordReview(t *testing.T, s *session.Session, do func(plan.Actor, plan.Act
 	as(ann, drop)
 	edit(plan.EditDraft{Change: plan.UpdateStep{Step: 7, Patch: plan.Patch{Title: new("Empty the table")}}})
 	as(bob, plan.AddComment{Text: "is there a copy?", Step: 7, IsQuestion: true})
+}
+
+// recordTeam records the sharing of a track, and approvals under a policy; the last plan waits for one more.
+func recordTeam(t *testing.T, s *session.Session) {
+	var state plan.State
+	as := func(by plan.Actor, a plan.Action) {
+		outcome, err := s.Do(t.Context(), by, a, func(_ plan.State, f *plan.Facts) error {
+			f.Policy = &plan.Policy{Approvals: 2, Approvers: []string{"bob", "eve", "kim"}, HighRisk: 1, Proof: plan.ProofPasskey}
+			f.Members = []string{"ann", "bob", "eve", "kim"}
+			return nil
+		})
+		if err != nil {
+			t.Fatalf("%+v: %v", a, err)
+		}
+		state = outcome.After
+	}
+	approve := func(name, comment string) {
+		by := plan.NewActor(plan.ChannelPage, name)
+		by.Proof = plan.ProofPasskey
+		as(by, plan.DecideDraft{Outcome: plan.Approved, Digest: plan.Digest(state.Draft), Comment: comment})
+	}
+	as(plan.NewActor(plan.ChannelEngine, "ann"), plan.ShareTrack{From: "ann's laptop"})
+	approve("bob", "mind the cache")
+	approve("eve", "go")
+	approve("kim", "")
+	as(plan.NewActor(plan.ChannelMCP, "ann/codex"), plan.AddSteps{Steps: []plan.NewStep{{Spec: plan.Spec{Title: "More"}}}})
+	as(plan.NewActor(plan.ChannelMCP, "kim/codex"), plan.AddSteps{Steps: []plan.NewStep{{Spec: plan.Spec{Title: "Even more"}}}})
+	approve("bob", "")
 }
 
 // keep writes the content of the log, and the state that it folds to.

@@ -98,6 +98,7 @@ var actionTable = sync.OnceValue(func() map[reflect.Type]traits {
 		reflect.TypeFor[AnswerStep](): {word: "answer_step", joinsPlanning: true},
 		reflect.TypeFor[Replan]():     {word: "replan"},
 		reflect.TypeFor[AddContext](): {word: "add_context"},
+		reflect.TypeFor[ShareTrack](): {word: "share_track", isPlanning: true, anyPlan: true},
 	}
 })
 

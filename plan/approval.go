@@ -59,20 +59,27 @@ func (a DecideDraft) decide(s State, f Facts) ([]Event, error) {
 	if a.Comment == "" && a.Outcome == Returned && len(comments) > 0 {
 		a.Comment = "See the comments" + onSteps + "."
 	}
-	questions, open, err := a.decideQuestions(s, f)
+	votes, missing, err := a.vote(s, f)
 	if err != nil {
 		return nil, err
 	}
-	decided, err := a.decideOutcome(s, draft, open, f)
+	questions, open, err := a.decideQuestions(s, missing == 0, f)
 	if err != nil {
 		return nil, err
 	}
-	return slices.Concat(decided, questions, comments), nil
+	decided, err := a.decideOutcome(s, draft, open, votes, f)
+	if err != nil {
+		return nil, err
+	}
+	if missing > 0 {
+		decided = nil
+	}
+	return slices.Concat(approvalGiven(s, votes, missing, f), decided, questions, comments), nil
 }
 
 // decideQuestions returns the events of the answers, and lists the ids of the questions left open. The draft's own questions are
-// asked with an approval, so that they can be answered later.
-func (a DecideDraft) decideQuestions(s State, f Facts) (events []Event, open []string, err error) {
+// asked with the last approval, so that they can be answered later.
+func (a DecideDraft) decideQuestions(s State, isLast bool, f Facts) (events []Event, open []string, err error) {
 	questions, answers, count := s.DecisionQuestions(), map[string]string{}, s.QuestionCount
 	for i, answer := range a.Answers {
 		if !slices.ContainsFunc(questions, func(q Question) bool { return q.Text == answer.Question }) {
@@ -82,7 +89,7 @@ func (a DecideDraft) decideQuestions(s State, f Facts) (events []Event, open []s
 	}
 	for _, q := range questions {
 		answer, answered := answers[q.Text]
-		if q.AskedAt.IsZero() && (answered || a.Outcome == Approved) {
+		if q.AskedAt.IsZero() && (answered || a.Outcome == Approved && isLast) {
 			count++
 			q.ID = fmt.Sprintf("Q%d", count)
 			events = append(events, QuestionAsked{ID: q.ID, Text: q.Text, By: q.By, Plan: s.Draft.Root(), At: f.Now, Listed: true})
@@ -121,12 +128,12 @@ func atComment(i int, err error) error {
 	return mapFields(err, func(field string) string { return fmt.Sprintf("/comments/%d%s", i, field) })
 }
 
-func (a DecideDraft) decideOutcome(s State, draft *Plan, open []string, f Facts) ([]Event, error) {
+func (a DecideDraft) decideOutcome(s State, draft *Plan, open []string, votes []Vote, f Facts) ([]Event, error) {
 	switch {
 	case a.Outcome == Approved && draft.Steps.Len() == 0: // restored, or set up as a draft
 		return nil, conflict("the plan has no steps, so there is nothing to approve", "request changes, or reject it")
 	case a.Outcome == Approved:
-		return a.approve(s, open, f)
+		return a.approve(s, open, votes, f)
 	case a.Outcome == Rejected:
 		return []Event{PlanRejected{Plan: draft.ID, Reason: a.Comment, By: f.Actor.Name, Way: f.Actor.Way(), At: f.Now,
 			Change: s.changesApproved()}}, nil
@@ -222,7 +229,7 @@ func (s State) CheckRevisionBase() error {
 }
 
 // approve returns the events that make the draft the current plan.
-func (a DecideDraft) approve(s State, open []string, f Facts) ([]Event, error) {
+func (a DecideDraft) approve(s State, open []string, votes []Vote, f Facts) ([]Event, error) {
 	if err := s.CheckRevisionBase(); err != nil {
 		return nil, err
 	}
@@ -240,7 +247,7 @@ func (a DecideDraft) approve(s State, open []string, f Facts) ([]Event, error) {
 	}
 	events = append(events, PlanApproved{Approval: Approval{By: f.Actor.Name, Way: string(f.Actor.Way()), Digest: a.Digest,
 		Comment: a.Comment, At: f.Now, Revision: s.Revision + 1, Edits: s.Draft.Edits, Tools: tools, Unanswered: open,
-		AcceptsEdits: a.AcceptsEdits},
+		AcceptsEdits: a.AcceptsEdits, Votes: votes},
 		Beside: s.HasProposal()})
 	return append(events, retryChanged(s, f)...), nil
 }

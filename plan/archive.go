@@ -206,7 +206,7 @@ func archive(s State, reason string, now time.Time) []Event {
 // only the proposal's author or a person drops the proposal.
 func checkApprovedKept(before, after State, events []Event, f Facts) error {
 	p := before.Plan
-	if p == nil || f.Actor.IsPresent() && !f.Actor.IsUnconfirmed || after.Plan.ID == p.ID && !after.Plan.IsCleared() {
+	if p == nil || after.Plan == nil || f.Actor.IsPresent() && !f.Actor.IsUnconfirmed || after.Plan.ID == p.ID && !after.Plan.IsCleared() {
 		return nil
 	}
 	for _, e := range events {
@@ -346,7 +346,7 @@ func (a Restore) decide(s State, f Facts) ([]Event, error) {
 	if body.Highest, err = s.continueVersion(f.FormerPlan, body.Steps, f.FormerPlan.Steps.Highest()); err != nil {
 		return nil, err
 	}
-	asCurrent := f.Actor.IsPresent() && head.WasInForce()
+	asCurrent := f.Actor.IsPresent() && head.WasInForce() && (f.Policy == nil || f.FormerPlan.Approval == nil)
 	if s.Draft != nil && (!asCurrent || s.Draft.Root() == body.Root()) { // beside its own plan it would become a revision
 		return nil, conflict("the plan "+Quote(s.Draft.Objective)+" ("+s.Draft.ID+") already waits for a decision",
 			"ask the user to decide on it first")

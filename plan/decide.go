@@ -80,6 +80,7 @@ func Decide(s State, a Action, f Facts) ([]Event, error) {
 		s = Apply(s, expired)
 	}
 	f.Limits = s.LimitsInForce(f.Limits)
+	f.Limits.PersonOnly = f.Limits.PersonOnly || f.Policy != nil
 	f.Limits.NeverAsk = f.Limits.NeverAsk && s.maySkipQuestions(f.Actor)
 	if batch, is := a.(Batch); is {
 		f.findings = batch.Findings

@@ -138,12 +138,14 @@ func IDs(ids []StepID) string {
 }
 
 // Enumerate joins words: "title, risk and details".
-func Enumerate(words []string) string {
+func Enumerate(words []string) string { return enumerate(words, "and") }
+
+func enumerate(words []string, conjunction string) string {
 	last := len(words) - 1
 	if last < 1 {
 		return strings.Join(words, "")
 	}
-	return strings.Join(words[:last], ", ") + " and " + words[last]
+	return strings.Join(words[:last], ", ") + " " + conjunction + " " + words[last]
 }
 
 // cycleError refuses a cycle and shows it: S001 -> S002 -> S001.

@@ -198,7 +198,7 @@ func (e DraftEdited) apply(s State) State {
 	s.Draft = &draft
 	if request := s.ModeNow().Request; request != nil {
 		renewed := *request
-		renewed.Digest, renewed.Tools = e.Digest, e.Tools
+		renewed.Digest, renewed.Tools, renewed.Votes = e.Digest, e.Tools, nil
 		renewed.Findings.Warnings = slices.DeleteFunc(slices.Clone(request.Findings.Warnings), func(w GateWarning) bool {
 			isUpdated := func(u StepUpdated) bool { return u.Step == w.Step }
 			return w.Step != 0 && (w.Step == e.Removed || e.Removed == 0 && slices.ContainsFunc(e.Updated, isUpdated))

@@ -45,6 +45,7 @@ func kinds() []kind {
 		{"change_proposed", ChangeProposed{}},
 		{"proposal_withdrawn", ProposalWithdrawn{}},
 		{"draft_edited", DraftEdited{}},
+		{"approval_given", ApprovalGiven{}},
 		{"plan_approved", PlanApproved{}},
 		{"plan_rejected", PlanRejected{}},
 		{"plan_returned", PlanReturned{}},
@@ -80,6 +81,7 @@ func kinds() []kind {
 		{"plan_replanned", PlanReplanned{}},
 		{"context_added", ContextAdded{}},
 		{"step_ids_taken", StepIDsTaken{}},
+		{"track_shared", TrackShared{}},
 	}
 }
 

@@ -74,6 +74,7 @@ func TestActionsHaveTheirWords(t *testing.T) {
 		"replan": plan.Replan{}, "add_context": plan.AddContext{}, "comment": plan.AddComment{}, "reply_to_comment": plan.ReplyToComment{},
 		"meet_comment": plan.ResolveComment{}, "purge": plan.Purge{},
 		"withdraw_proposal": plan.WithdrawProposal{}, "expire_plan_mode": plan.ExpireMode{},
+		"share_track": plan.ShareTrack{},
 	} {
 		listed = append(listed, reflect.TypeOf(a).Name())
 		if plan.ActionWord(a) != word {

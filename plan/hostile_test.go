@@ -180,7 +180,8 @@ func attempts() map[string]attempt {
 			w.do(ann, plan.AddSteps{Steps: []plan.NewStep{titled("more")}})
 			return w
 		}, always(plan.WithdrawProposal{})},
-		"EndMode": {ann, approvedPlan, always(plan.EndMode{})},
+		"EndMode":    {ann, approvedPlan, always(plan.EndMode{})},
+		"ShareTrack": {itself, approvedPlan, always(plan.ShareTrack{From: "ann's laptop"})},
 		"AnswerQuestion": {person, func(t failer) *workspace { w := active(t); w.do(ann, plan.AskUser{Text: "when?"}); return w },
 			always(plan.AnswerQuestion{ID: "Q1", Answer: "now"})},
 	}

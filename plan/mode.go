@@ -57,6 +57,10 @@ type Request struct {
 
 	Undoes   []string `json:"undoes,omitempty"`   // in older logs: changes by people in former drafts that this draft reverts
 	Replaces Revision `json:"replaces,omitempty"` // the state with the former draft, if people had edited that
+
+	Policy  *Policy  `json:"policy,omitempty"`  // of the team, when the request was made
+	Authors []string `json:"authors,omitempty"` // under a policy: of the earlier forms that the draft builds on
+	Votes   []Vote   `json:"votes,omitempty"`   // for the draft as it is
 }
 
 // GateFindings are the warnings of the quality gates about a plan they let pass, for the person who decides.

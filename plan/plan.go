@@ -87,6 +87,8 @@ type Approval struct {
 	Tools map[string]string `json:"tools,omitempty"` // definitions of the steps' tools that other servers provide
 
 	AcceptsEdits bool `json:"accepts_edits,omitempty"` // the host that showed the plan need not ask before edits
+
+	Votes []Vote `json:"votes,omitempty"` // under a policy: the approvals that made it, this one last
 }
 
 // Comments returns the comments of the approval, of the changes requested before it, and of the approvals that it changed, oldest
@@ -96,6 +98,11 @@ func (a *Approval) Comments() []string {
 		return nil
 	}
 	comments := slices.Clone(a.Earlier)
+	for _, vote := range a.Votes[:max(0, len(a.Votes)-1)] {
+		if vote.Comment != "" {
+			comments = append(comments, "approved by "+vote.By+": "+vote.Comment)
+		}
+	}
 	if a.Comment != "" {
 		comments = append(comments, "approved by "+Way(a.Way).Decider(a.By)+": "+a.Comment)
 	}
@@ -245,7 +252,10 @@ func makeDraft(s State, draft Body, f Facts) ([]Event, error) {
 		draft.Steps[i] = &Step{ID: step.ID, Spec: step.Spec, Progress: step.Progress}
 	}
 	draft.Status = StatusDraft
-	if s.PhaseNow() == PhaseGathering { // gathering waits for a plan
+	if f.Policy != nil && s.PhaseNow() == PhaseExecuting {
+		return []Event{ChangeProposed{Plan: draft, Request: newRequest(s, draft, f)}}, nil
+	}
+	if f.Policy != nil || s.PhaseNow() == PhaseGathering { // approvals are counted in a request; gathering waits for a plan
 		return []Event{PlanSubmitted{Plan: draft, Request: newRequest(s, draft, f)}}, nil
 	}
 	return []Event{DraftMade{draft}}, nil

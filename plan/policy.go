@@ -1,6 +1,9 @@
 package plan
 
 import (
+	"fmt"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -12,6 +15,26 @@ type Policy struct {
 	HighRisk  int      `json:"high_risk,omitempty"` // more of them for a plan with a step of high risk
 	Proof     string   `json:"proof,omitempty"`     // each must sign with this, as Actor.Proof; "": signing in is enough
 }
+
+// Check refuses a policy that no team can meet.
+func (p Policy) Check() error {
+	c := cleaner{}
+	c.count(p.Approvals, "approvals", MaxList)
+	c.count(p.HighRisk, "high_risk", MaxList)
+	c.list(&p.Approvers, "approvers", LinesField, MaxName, MaxList)
+	if most := p.Approvals + p.HighRisk; p.Approvals < 1 {
+		c.refuse("approvals", "must be at least 1", "name the number of people that must approve")
+	} else if n := len(slices.Compact(slices.Sorted(slices.Values(p.Approvers)))); n > 0 && n < most {
+		c.refuse("approvers", fmt.Sprintf("lists %d people, and %d must approve", n, most), "list more people, or require fewer approvals")
+	}
+	if p.Proof != "" && p.Proof != ProofPasskey {
+		c.refuse("proof", Quote(p.Proof)+" is not known", "use "+ProofPasskey+", or leave it out")
+	}
+	return c.Err()
+}
+
+// ProofPasskey is the proof of a signature by a passkey over the digest.
+const ProofPasskey = "passkey"
 
 // Vote is one of the approvals that a request needs.
 type Vote struct {
@@ -28,12 +51,143 @@ func MemberOf(name string) string {
 	return member
 }
 
-// Voting is the state of the approvals that the waiting plan needs under a policy.
+// Voting is the state of the approvals that the waiting plan needs under its policy.
 type Voting struct {
 	Needed int      // approvals
-	Votes  []Vote   // that count
-	Open   []string // the approvers that may still vote; empty if every member may approve
+	Votes  []Vote   // the ones that count
+	Open   []string // members that may still vote; empty if none may, or if every member may and the members are not known
+	IsOpen bool     // a member that Open does not list may still vote
 }
 
 // Missing returns the number of approvals still needed.
 func (v Voting) Missing() int { return max(0, v.Needed-len(v.Votes)) }
+
+// String describes the missing approvals, as in "1 more approval: bob or eve".
+func (v Voting) String() string {
+	more := ""
+	if len(v.Votes) > 0 {
+		more = " more"
+	}
+	text := fmt.Sprintf("%d%s %s", v.Missing(), more, map[bool]string{true: "approval", false: "approvals"}[v.Missing() == 1])
+	switch {
+	case v.IsOpen:
+		return text
+	case len(v.Open) < v.Missing():
+		return text + ", but only " + strconv.Itoa(len(v.Open)) + " of the team may still approve; the policy must change, " +
+			"and the plan be submitted again"
+	}
+	return text + ": " + enumerate(v.Open, "or")
+}
+
+// Voting returns the state of the approvals, false without a plan that waits under a policy. Nil members are not known.
+func (s State) Voting(members []string) (Voting, bool) {
+	request := s.ModeNow().Request
+	if request == nil || request.Policy == nil || s.Draft == nil {
+		return Voting{}, false
+	}
+	policy := request.Policy
+	v := Voting{Needed: max(1, policy.Approvals), IsOpen: len(policy.Approvers) == 0 && members == nil}
+	if Exists(s.Draft.Steps.All(), func(step *Step) bool { return step.Risk == HighRisk }) {
+		v.Needed += policy.HighRisk
+	}
+	isMember := func(name string) bool { return members == nil || slices.Contains(members, name) }
+	for _, vote := range request.Votes {
+		if isMember(vote.By) {
+			v.Votes = append(v.Votes, vote)
+		}
+	}
+	approvers := policy.Approvers
+	if len(approvers) == 0 {
+		approvers = members
+	}
+	for _, name := range approvers {
+		hasVoted := slices.ContainsFunc(v.Votes, func(vote Vote) bool { return vote.By == name })
+		if isMember(name) && !hasVoted && !slices.Contains(v.Open, name) && s.takesPartAs(name) == "" {
+			v.Open = append(v.Open, name)
+		}
+	}
+	return v, true
+}
+
+// takesPartAs returns how a member made the waiting plan, "" for all others: its approval would be one of its own work.
+func (s State) takesPartAs(member string) string {
+	request := s.ModeNow().Request
+	is := func(name string) bool { return MemberOf(name) == member }
+	switch {
+	case is(request.By), slices.ContainsFunc(request.Authors, is):
+		return "submitted"
+	case s.Draft.Edits != nil && slices.ContainsFunc(s.Draft.Edits.By, is):
+		return "changed"
+	}
+	return ""
+}
+
+// vote returns the approvals of the waiting plan with this one, and the number still missing. Without a policy, nothing is voted on.
+func (a DecideDraft) vote(s State, f Facts) (votes []Vote, missing int, err error) {
+	request, member := s.ModeNow().Request, MemberOf(f.Actor.Name)
+	if a.Outcome != Approved || f.Policy == nil && (request == nil || request.Policy == nil) {
+		return nil, 0, nil
+	}
+	if request == nil {
+		return nil, 0, conflict("the plan was not submitted, so its approvals cannot be counted", "ask its agent to submit it")
+	}
+	v, ok := s.Voting(f.Members)
+	if !ok {
+		return nil, 0, nil // submitted before the team had a policy
+	}
+	if err := s.checkVoter(v, request.Policy, member, f); err != nil {
+		return nil, 0, err
+	}
+	votes = append(slices.Clone(v.Votes), Vote{By: member, Digest: a.Digest, Proof: f.Actor.Proof, Comment: a.Comment, At: f.Now})
+	return votes, max(0, v.Needed-len(votes)), nil
+}
+
+// checkVoter refuses an approval that does not count.
+func (s State) checkVoter(v Voting, policy *Policy, member string, f Facts) error {
+	waits := "the plan waits for " + v.String()
+	takesPart := s.takesPartAs(member)
+	switch {
+	case f.Members != nil && !slices.Contains(f.Members, member):
+		return conflict(Quote(member)+" is not a member of the team", "ask an admin of the team for an invitation")
+	case len(policy.Approvers) > 0 && !slices.Contains(policy.Approvers, member):
+		return conflict(fmt.Sprintf("%s may not approve here; %s", Quote(member), waits), "ask one of them, or request changes")
+	case takesPart != "":
+		return conflict(fmt.Sprintf("you %s this plan, so your approval does not count; %s", takesPart, waits), "ask another member")
+	case slices.ContainsFunc(v.Votes, func(vote Vote) bool { return vote.By == member }):
+		return conflict("you have approved this plan already; "+waits, "wait for the others")
+	case policy.Proof != "" && f.Actor.Proof != policy.Proof:
+		return conflict("approvals of this team are signed with a "+policy.Proof, "sign yours on the page of the team's server")
+	}
+	return nil
+}
+
+// approvalGiven returns the event of the last of the votes, nil without votes.
+func approvalGiven(s State, votes []Vote, missing int, f Facts) []Event {
+	if len(votes) == 0 {
+		return nil
+	}
+	last := votes[len(votes)-1]
+	return []Event{ApprovalGiven{Request: s.ModeNow().Request.ID, Vote: last, Way: f.Actor.Way(), Given: len(votes),
+		Needed: len(votes) + missing}}
+}
+
+// ApprovalGiven adds one of the approvals that a request needs under a policy. The last one comes with plan_approved.
+type ApprovalGiven struct {
+	Request string `json:"request"`
+	Vote    Vote   `json:"vote"`
+	Way     Way    `json:"way"`
+	Given   int    `json:"given"`  // approvals so far
+	Needed  int    `json:"needed"` // in total
+}
+
+func (e ApprovalGiven) apply(s State) State {
+	request := s.ModeNow().Request
+	if request == nil || request.ID != e.Request {
+		return s
+	}
+	return s.withMode(s.Phase, func(m *Mode) {
+		voted := *request
+		voted.Votes = append(slices.Clip(voted.Votes), e.Vote)
+		m.Request = &voted
+	})
+}

@@ -44,6 +44,11 @@ func (s State) ForEdits(by Actor) State {
 	if by.IsPresent() || !s.hasRevision() {
 		return s
 	}
+	return s.withRevision()
+}
+
+// withRevision returns the state with the waiting revision in the place of the plan.
+func (s State) withRevision() State {
 	draft := *s.DraftWithProgress()
 	draft.Status, draft.Approval = s.Plan.Status, s.Plan.Approval
 	s.Plan = &draft
@@ -54,9 +59,9 @@ func (s State) ForEdits(by Actor) State {
 // present who makes them, they become a proposal, and the reports take effect at once; small changes
 // are noted as deviations.
 func decideChange(s State, a Action, f Facts) ([]Event, error) {
-	on := s
-	if mayEdit(a) {
-		on = s.ForEdits(f.Actor)
+	on, isFree := s, f.Actor.IsPresent() && f.Policy == nil // a team's plan is not one person's to change
+	if mayEdit(a) && !isFree && s.hasRevision() {
+		on = s.withRevision()
 	}
 	events, err := decideAll(on, a, f)
 	if on.Plan != s.Plan && (err != nil || !edits(events)) {
@@ -65,7 +70,7 @@ func decideChange(s State, a Action, f Facts) ([]Event, error) {
 		}
 	}
 	p := s.Plan
-	if err != nil || p == nil || p.Approval == nil || f.Actor.IsPresent() || !edits(events) {
+	if err != nil || p == nil || p.Approval == nil || isFree || !edits(events) {
 		return events, err
 	}
 	after := Apply(on, events...).Plan
@@ -100,6 +105,9 @@ func newProposal(s State, draft Body, revised bool, f Facts) (ChangeProposed, er
 	e, former := ChangeProposed{Plan: draft, Request: newRequest(s, draft, f)}, s.proposal()
 	if !revised {
 		return e, nil
+	}
+	if e.Request.Policy != nil {
+		e.Request.Authors = append(slices.Clone(former.Authors), former.By)
 	}
 	if former.Base != e.Request.Base {
 		return e, conflict("the plan was changed while its revision waited", "withdraw the revision, then propose the change again")

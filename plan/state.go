@@ -25,6 +25,7 @@ type State struct {
 	CommentCount  int        `json:"commented,omitempty"` // comment ids so far; they are never reused
 	Run           *Run       `json:"run,omitempty"`       // open or last; nil before the first
 	Past          []PastPlan `json:"past,omitempty"`      // heads of former plans, oldest first; a restored one stays listed
+	Shared        *Shared    `json:"shared,omitempty"`    // nil for a track that no team shares
 }
 
 // maxSetBack bounds how far a clock may be set back before records follow it.

@@ -51,7 +51,7 @@ func newRequest(s State, draft Body, f Facts) Request {
 	request := Request{
 		ID: fmt.Sprintf("R%d", s.Revision+1), Plan: draft.ID, Digest: Digest(draft.Build()), By: f.Actor.Name, At: f.Now,
 		Limit: Limit(f.Limits.ApprovalTimeout), PersonOnly: f.Limits.PersonOnly,
-		Tools: definitionsOf(draft.Steps, f.Definitions), Findings: f.findings,
+		Tools: definitionsOf(draft.Steps, f.Definitions), Findings: f.findings, Policy: f.Policy,
 	}
 	if s.Plan != nil && s.Plan.Root() == draft.Root() {
 		request.Base = Digest(s.Plan)

@@ -1,11 +1,14 @@
 package plan_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
+	"github.com/planloop/planloop/internal/store"
 	"github.com/planloop/planloop/plan"
 )
 
@@ -34,6 +37,9 @@ type workspace struct {
 	resolved map[plan.StepID]plan.Resolution // findings of the engine before its last Advance
 	found    func(*plan.Step, *plan.Resolution)
 
+	policy  *plan.Policy // of the team
+	members []string
+
 	missing     map[plan.StepID][]string                                       // files that steps create and that do not exist
 	definitions map[string]string                                              // of the tools of other servers
 	decided     func(plan.Actor, plan.Action, plan.Facts, []plan.Event, error) // receives each decision; may be nil
@@ -56,7 +62,8 @@ func (w *workspace) lastActivity() time.Time {
 
 func (w *workspace) facts(actor plan.Actor, a plan.Action) plan.Facts {
 	f := plan.Facts{Now: w.now, Actor: actor, Limits: w.limits, Sightings: map[string]plan.Sighting{}, LastActivity: w.lastActivity(),
-		Resolutions: w.resolved, Definitions: w.definitions, Missing: w.missing}
+		Resolutions: w.resolved, Definitions: w.definitions, Missing: w.missing,
+		Policy: w.policy, Members: w.members}
 	for _, owner := range plan.ClaimOwners(w.state, a) {
 		f.Sightings[owner] = w.seen[owner]
 	}
@@ -79,6 +86,7 @@ func (w *workspace) past(id string) *plan.Plan {
 func (w *workspace) try(actor plan.Actor, a plan.Action) ([]plan.Event, error) {
 	facts := w.facts(actor, a)
 	events, err := plan.Decide(w.state, a, facts)
+	w.checkWritten(a, facts, events, err)
 	if w.decided != nil {
 		w.decided(actor, a, facts, events, err)
 	}
@@ -92,6 +100,39 @@ func (w *workspace) try(actor plan.Actor, a plan.Action) ([]plan.Event, error) {
 		w.now = w.now.Add(time.Second)
 	}
 	return events, nil
+}
+
+// checkWritten checks that an action and its facts, read from their written form, have the same outcome.
+func (w *workspace) checkWritten(a plan.Action, facts plan.Facts, events []plan.Event, refused error) {
+	w.t.Helper()
+	data, err := store.EncodeAction(a)
+	if err != nil && refused != nil {
+		return // a text that JSON cannot hold
+	}
+	sent, errSent := store.EncodeFacts(facts)
+	if err != nil || errSent != nil {
+		w.t.Fatalf("%s %+v was not written: %v, %v", plan.ActionWord(a), a, err, errSent)
+	}
+	read, err := store.DecodeAction(data)
+	received, errReceived := store.DecodeFacts(sent)
+	if err != nil || errReceived != nil {
+		w.t.Fatalf("%s was not read: %v, %v", data, err, errReceived)
+	}
+	facts.Resolutions, facts.Definitions, facts.Missing = received.Resolutions, received.Definitions, received.Missing
+	got, err := plan.Decide(w.state, read, facts)
+	if fmt.Sprint(err) != fmt.Sprint(refused) || !bytes.Equal(recorded(w.t, got), recorded(w.t, events)) {
+		w.t.Fatalf("%s gives %v %s\ninstead of %v %s", data, err, recorded(w.t, got), refused, recorded(w.t, events))
+	}
+}
+
+// recorded returns events as the log has them.
+func recorded(t failer, events []plan.Event) []byte {
+	t.Helper()
+	data, err := store.EncodeRecord(plan.Record{Events: events})
+	if err != nil {
+		t.Fatalf("%v", err)
+	}
+	return data
 }
 
 // do is try for an action that must be accepted and change something.

@@ -23,7 +23,9 @@ type Decision struct {
 	Request  string         `json:"request,omitempty"`
 	Question string         `json:"question,omitempty"`
 	Step     plan.StepID    `json:"step_id,omitzero"`
-	Text     string         `json:"text,omitempty"` // the words that came with it
+	Text     string         `json:"text,omitempty"`  // the words that came with it
+	Proof    string         `json:"proof,omitempty"` // that the person signed it with
+	From     string         `json:"from,omitempty"`  // where it was made, if that was before its track was shared
 
 	what string // in words
 }
@@ -38,6 +40,11 @@ func Audit(records iter.Seq2[plan.Record, error]) ([]Decision, error) {
 			return nil, err
 		}
 		for _, e := range record.Events {
+			if shared, is := e.(plan.TrackShared); is {
+				for i := range entries {
+					entries[i].From = cmp.Or(entries[i].From, shared.From)
+				}
+			}
 			entry, ok := plans.entry(e)
 			if !ok {
 				continue
@@ -145,6 +152,22 @@ func (w *auditedPlans) entry(e plan.Event) (Decision, bool) {
 	case plan.HistoryPurged:
 		return Decision{Event: "purged", what: "history purged", Text: plan.Pluralize(int(e.Records), "change")}, true
 	}
+	return w.teamEntry(e)
+}
+
+// teamEntry is entry for the events of a team.
+func (w *auditedPlans) teamEntry(e plan.Event) (Decision, bool) {
+	switch e := e.(type) {
+	case plan.ApprovalGiven:
+		return auditedPlan{w.waiting.id, ShortDigest(e.Vote.Digest)}.about(Decision{Event: "approval_given", what: votePhrase(e),
+			Request: e.Request, Way: e.Way, Proof: e.Vote.Proof, Text: e.Vote.Comment}), true
+	case plan.TrackShared:
+		if e.DropsApprovals {
+			w.approved, w.isApproved = auditedPlan{}, false
+		}
+		return Decision{Event: "shared", what: "shared with the team",
+			Text: plan.Pluralize(int(e.Records), "change") + " from " + e.From}, true
+	}
 	return Decision{}, false
 }
 
@@ -193,6 +216,12 @@ func (e Decision) Sentence() string {
 	}
 	if e.Digest != "" {
 		text += ", " + e.Digest
+	}
+	if e.Proof != "" {
+		text += ", signed with a " + e.Proof
+	}
+	if e.From != "" {
+		text += "; before sharing, from " + e.From
 	}
 	return text
 }

@@ -74,13 +74,13 @@ func TestAuditPicksDecisions(t *testing.T) {
 		}
 	}
 	slices.Sort(picked)
-	want := []string{"change_proposed", "draft_edited", "draft_made", "history_purged",
+	want := []string{"approval_given", "change_proposed", "draft_edited", "draft_made", "history_purged",
 		"host_review_left", "left_undecided", "mode_cancelled", "mode_ended",
 		"mode_entered",
 		"mode_expired", "mode_restored",
 		"plan_approved", "plan_deviated", "plan_rejected", "plan_restored", "plan_returned", "plan_submitted", "proposal_withdrawn",
 		"question_answered",
-		"question_asked", "step_answered", "step_asked", "undone_accepted"}
+		"question_asked", "step_answered", "step_asked", "track_shared", "undone_accepted"}
 	if diff := cmp.Diff(want, picked); diff != "" {
 		t.Error(diff)
 	}
@@ -98,6 +98,13 @@ func TestModeSentences(t *testing.T) {
 		{[]plan.Event{plan.ModeEntered{Task: "Move it"}}, `planning mode entered by alice: "Move it"`},
 		{[]plan.Event{plan.PlanApproved{Approval: plan.Approval{Way: string(plan.WayClient), Comment: "go"}}},
 			`the plan approved by the user of alice, confirmed through the client: "go"`},
+		{[]plan.Event{plan.ApprovalGiven{Vote: plan.Vote{Comment: "fine"}, Way: plan.WayPerson, Given: 1, Needed: 2}},
+			`approval 1 of 2 given by alice: "fine"`},
+		{[]plan.Event{plan.ApprovalGiven{Vote: plan.Vote{Comment: "fine"}, Way: plan.WayPerson, Given: 2, Needed: 2},
+			plan.PlanApproved{Approval: plan.Approval{Way: string(plan.WayPerson), Comment: "fine"}}},
+			`approval 2 of 2 given by alice; the plan approved: "fine"`},
+		{[]plan.Event{plan.TrackShared{From: "ann's laptop", Records: 12, DropsApprovals: true}},
+			`the track shared with the team by alice: 12 earlier changes from ann's laptop, without their approvals`},
 		{[]plan.Event{plan.PlanReturned{Comment: "split\nit"}}, `the plan returned for changes by alice: "split it"`},
 		{[]plan.Event{plan.NoDecisionReceived{How: "timed_out"}},
 			`no decision obtained by alice: the dialogue timed out; the plan still waits`},
@@ -106,5 +113,35 @@ func TestModeSentences(t *testing.T) {
 		if got := Sentence(plan.Record{Actor: plan.Actor{Name: "alice"}, Events: c.events}); got != c.want {
 			t.Errorf("%q, want %q", got, c.want)
 		}
+	}
+}
+
+// The audit names each approval with its proof, and marks all that came before the track was shared.
+func TestAuditOfATeam(t *testing.T) {
+	at := plan.NewActor(plan.ChannelPage, "bob")
+	entries, err := Audit(func(yield func(plan.Record, error) bool) {
+		for i, e := range []plan.Event{
+			plan.PlanApproved{Approval: plan.Approval{Digest: "aaaaaaaaaa", Way: string(plan.WayPerson)}},
+			plan.TrackShared{From: "ann's laptop", Records: 1, DropsApprovals: true},
+			plan.ApprovalGiven{Request: "R3", Way: plan.WayPerson, Given: 1, Needed: 2,
+				Vote: plan.Vote{Digest: "bbbbbbbbbb", Proof: plan.ProofPasskey}},
+		} {
+			if !yield(plan.Record{Seq: plan.Revision(i + 1), Actor: at, Events: []plan.Event{e}}, nil) {
+				return
+			}
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, entry := range entries {
+		got = append(got, entry.Sentence())
+	}
+	want := []string{"approved by bob (person), aaaaaaaa; before sharing, from ann's laptop",
+		`shared with the team by bob (person): "1 change from ann's laptop"`,
+		"approval 1 of 2 given by bob (person), bbbbbbbb, signed with a passkey"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
 	}
 }

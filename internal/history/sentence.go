@@ -112,6 +112,8 @@ func phraseOf(e plan.Event) string {
 		return e.Step.String() + " is critical: the plan must be revised"
 	case plan.PlanFailed:
 		return e.Step.String() + " is critical: the plan has failed"
+	case plan.TrackShared:
+		return sharedPhrase(e)
 	case plan.HistoryPurged:
 		return fmt.Sprintf("the history of %s deleted", plan.Pluralize(int(e.Records), "change"))
 	}
@@ -146,6 +148,11 @@ func modePhrase(e plan.Event) string {
 		return "the proposed change withdrawn"
 	case plan.DraftEdited:
 		return "the draft changed" + noteMark + editPhrase(e)
+	case plan.ApprovalGiven:
+		if e.Given == e.Needed { // with the approval itself
+			return votePhrase(e)
+		}
+		return votePhrase(e) + quotedNote(e.Vote.Comment)
 	case plan.PlanApproved:
 		return "the plan approved" + quotedNote(e.Approval.Comment)
 	case plan.PlanRejected:
@@ -207,6 +214,19 @@ func editPhrase(e plan.DraftEdited) string {
 		parts = append(parts, phraseOf(moved))
 	}
 	return strings.ReplaceAll(strings.Join(parts, "; "), noteMark, ": ")
+}
+
+func sharedPhrase(e plan.TrackShared) string {
+	phrase := "the track shared with the team" + noteMark + plan.Pluralize(int(e.Records), "earlier change") + " from " + e.From
+	if e.DropsApprovals {
+		phrase += ", without their approvals"
+	}
+	return phrase
+}
+
+// votePhrase counts an approval.
+func votePhrase(e plan.ApprovalGiven) string {
+	return fmt.Sprintf("approval %d of %d given", e.Given, e.Needed)
 }
 
 // subjects names the subject of a decision by whether it is a change of the approved plan.
@@ -319,6 +339,8 @@ func wayOf(e plan.Event) plan.Way {
 	case plan.DraftEdited:
 		return e.Way
 	case plan.UndoneAccepted:
+		return e.Way
+	case plan.ApprovalGiven:
 		return e.Way
 	case plan.PlanApproved:
 		return plan.Way(e.Approval.Way)

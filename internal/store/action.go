@@ -91,7 +91,7 @@ var actionCodec = sync.OnceValue(func() *codec {
 	legacy := jsonv1.OmitEmptyWithLegacySemantics(true)
 	c := &codec{kinds: map[string]reflect.Type{}}
 	c.encode = json.JoinOptions(legacy, json.Deterministic(true), jsontext.PreserveRawStrings(true),
-		json.OmitZeroStructFields(true), json.FormatNilSliceAsNull(true), json.FormatNilMapAsNull(true),
+		json.OmitZeroStructFields(true),
 		json.WithMarshalers(json.JoinMarshalers(json.MarshalToFunc(c.writePart), json.MarshalToFunc(c.writeEdit),
 			json.MarshalToFunc(writeNewStep), json.MarshalToFunc(writeStepID), json.MarshalToFunc(encodeTime))))
 	c.decode = json.JoinOptions(legacy, json.RejectUnknownMembers(true),
