@@ -95,7 +95,8 @@ func TestArrowsThatMustBreak(t *testing.T) {
 		{"plan", module + "/internal/store"}, {"plan", "github.com/google/go-cmp/cmp"}, {"plan", "golang.org/x/text/cases"},
 		{"prompts", module + "/internal/verbs"}, {"resources", module + "/prompts"}, {"gates", module + "/internal/session"},
 		{"internal/store", module + "/internal/strict"}, {"internal/store/sqlite", module + "/internal/session"},
-		{"internal/session", module + "/internal/store/sqlite"}, {"internal/session", module + "/internal/verbs"},
+		{"internal/session", module + "/internal/store/sqlite"}, {"internal/session", module + "/internal/store/postgres"},
+		{"internal/store/postgres", module + "/internal/session"}, {"internal/session", module + "/internal/verbs"},
 		{"internal/verbs", module + "/internal/store"}, {"internal/verbs", module + "/internal/transport"}, {"internal/verbs", module +
 			"/mcpserver"},
 		{"internal/transport", module + "/internal/web"}, {"internal/transport", module + "/internal/transportx"},
@@ -285,7 +286,7 @@ func requirements(t *testing.T) []string {
 // testSupport lists the packages that only tests import: they count as tests.
 func testSupport() []string {
 	return []string{"internal/e2e", "internal/rapidtest", "internal/testenv", "internal/outbound/outboundtest",
-		"internal/process/lineagetest"}
+		"internal/process/lineagetest", "internal/store/postgres/postgrestest"}
 }
 
 // measure returns the sizes of all packages, by folder.

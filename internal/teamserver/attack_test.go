@@ -207,9 +207,7 @@ func TestNoTokenDecides(t *testing.T) {
 	bob.refuse(teamwire.CodeForbidden, "POST", trackPath+"do", bob.request(plan.Purge{}))
 	bob.refuse(teamwire.CodeForbidden, "POST", trackPath+"do",
 		bob.request(plan.Batch{Word: "update", Parts: []plan.Part{{Action: plan.Purge{}}}}))
-	share := bob.request(plan.CancelMode{})
-	share.Action = []byte(`{"kind":"share_track","fields":{"From":"here"}}`)
-	bob.refuse(teamwire.CodeInvalid, "POST", trackPath+"do", share)
+	bob.refuse(teamwire.CodeForbidden, "POST", trackPath+"do", bob.request(plan.ShareTrack{From: "here"}))
 }
 
 // TestARepeatedKeyIsAnsweredAsTheFirstTime fails if a request that is sent again, also at the same time, counts twice.

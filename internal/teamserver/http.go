@@ -156,7 +156,7 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	json.MarshalWrite(w, e)
 }
 
-// describe returns an error in the words of the API. What the caller could not mend is only logged.
+// describe returns an error in the words of the API. The cause of a failure of the server is only logged.
 func (s *Server) describe(r *http.Request, err error) *teamwire.Error {
 	var size *http.MaxBytesError
 	switch e, isOwn := errors.AsType[*teamwire.Error](err); {

@@ -61,7 +61,7 @@ func New(ctx context.Context, db *postgres.DB, opts Options) (*Server, error) {
 // EndStreams ends the event streams and the requests that wait, so that the HTTP server can stop.
 func (s *Server) EndStreams() { s.end() }
 
-// Close ends what the server does in the background and closes its tracks. No request may be running.
+// Close ends the background work and closes the tracks. No request may be running.
 func (s *Server) Close() {
 	s.end()
 	s.background.Wait()

@@ -37,7 +37,7 @@ type turn struct {
 	users int           // that hold it or wait
 }
 
-// held is what a handle knows while it holds the lock.
+// held is the state of a handle with the lock.
 type held struct {
 	conflicts int
 	row       pgx.Tx // holds the track's row; nil without

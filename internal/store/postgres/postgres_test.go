@@ -125,7 +125,7 @@ func TestTeamsAreApart(t *testing.T) {
 	}
 	for _, statement := range []string{`UPDATE record SET line = ''`, `DELETE FROM record`, `UPDATE track SET seq = 0`, `DELETE FROM track`,
 		`INSERT INTO record SELECT team, track, 9, phase, hash, line, 'k' FROM record`, `DELETE FROM value`, `TRUNCATE record`,
-		`SELECT delete_log(` + fmt.Sprint(own, ",", foreign) + `)`, `INSERT INTO workspace (team, name) VALUES (` + fmt.Sprint(team) + `, 'x')`} {
+		fmt.Sprintf(`SELECT delete_log(%d, %d)`, own, foreign), fmt.Sprintf(`INSERT INTO workspace (team, name) VALUES (%d, 'x')`, team)} {
 		err := db.InTeam(t.Context(), own, func(tx pgx.Tx) error { return second(tx.Exec(t.Context(), statement)) })
 		if failed, ok := errors.AsType[*pgconn.PgError](err); !ok || failed.Code != "42501" {
 			t.Errorf("%s: %v", statement, err)
