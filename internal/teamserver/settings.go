@@ -112,23 +112,30 @@ type rules struct {
 	settings Settings
 	members  []string // not removed
 	sharing  int64    // the member that is importing a history; 0: none
+
+	chain string        // of the track
+	seq   plan.Revision // of its last record
+	keyed plan.Revision // the record with the key that was asked for; 0: none
 }
 
-// readRules reads them as they are now.
-func (s *Server) readRules(ctx context.Context, team int64, t *track) (r rules, err error) {
+// readRules reads them as they are now, and finds the record with a key.
+func (s *Server) readRules(ctx context.Context, team int64, t *track, key string) (r rules, err error) {
 	err = s.db.InTeam(ctx, team, func(tx pgx.Tx) error {
-		r, err = rulesIn(ctx, tx, team, t.workspace, t.id)
+		r, err = rulesIn(ctx, tx, team, t.workspace, t.id, key)
 		return err
 	})
 	return r, err
 }
 
-func rulesIn(ctx context.Context, tx pgx.Tx, team, workspace, track int64) (r rules, err error) {
+func rulesIn(ctx context.Context, tx pgx.Tx, team, workspace, track int64, key string) (r rules, err error) {
 	var settings []byte
 	err = tx.QueryRow(ctx, `SELECT
 		coalesce((SELECT settings FROM policy WHERE team = $1 AND workspace IN (0, $2) ORDER BY workspace DESC LIMIT 1), '{}'),
 		(SELECT coalesce(array_agg(name ORDER BY name), '{}') FROM member WHERE team = $1 AND removed IS NULL),
-		coalesce((SELECT member FROM sharing WHERE track = $3), 0)`, team, workspace, track).Scan(&settings, &r.members, &r.sharing)
+		coalesce((SELECT member FROM sharing WHERE track = $3), 0),
+		coalesce((SELECT chain FROM track WHERE id = $3), ''), coalesce((SELECT seq FROM track WHERE id = $3), 0),
+		coalesce((SELECT seq FROM record WHERE team = $1 AND track = $3 AND key = $4), 0)`, team, workspace, track, key).
+		Scan(&settings, &r.members, &r.sharing, &r.chain, &r.seq, &r.keyed)
 	if err != nil {
 		return rules{}, err
 	}
@@ -143,7 +150,7 @@ func rulesIn(ctx context.Context, tx pgx.Tx, team, workspace, track int64) (r ru
 func (s *Server) me(_ http.ResponseWriter, r *http.Request, c *caller) (any, error) {
 	me := teamwire.Me{Team: c.teamName, Member: c.member, Machine: c.machine, Role: c.role, Format: c.format, Expires: c.expires,
 		Page: s.opts.Address, Now: s.clock.now().UTC()}
-	rules, err := s.readRules(r.Context(), c.team, &track{})
+	rules, err := s.readRules(r.Context(), c.team, &track{}, "")
 	me.Offline = rules.settings.Offline
 	return me, err
 }
