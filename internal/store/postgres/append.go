@@ -80,6 +80,9 @@ func (l *Log) Append(ctx context.Context, r plan.Record) (store.Head, error) {
 		l.noteConflict(bound)
 		return store.Head{}, l.describeConflict(ctx, r, err)
 	}
+	if errors.Is(err, store.ErrUnreachable) {
+		return store.Head{}, fmt.Errorf("the change may have been recorded; look before you repeat it: %w", err)
+	}
 	if err != nil {
 		return store.Head{}, err
 	}

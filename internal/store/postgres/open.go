@@ -55,7 +55,10 @@ type DB struct {
 	usage map[int64]usage // by team
 }
 
-const leastConns = 8
+const (
+	leastConns   = 8
+	oldestServer = 140000 // of PostgreSQL: functions with a body in standard SQL
+)
 
 const defaultWait = 10 * time.Second
 
@@ -89,10 +92,15 @@ func Open(ctx context.Context, dsn string, opts Options) (*DB, error) {
 func checkServer(ctx context.Context, conn *pgx.Conn) error {
 	var replica bool
 	var commit string
-	if err := conn.QueryRow(ctx, `SELECT pg_is_in_recovery(), current_setting('synchronous_commit')`).Scan(&replica, &commit); err != nil {
+	var version int
+	err := conn.QueryRow(ctx, `SELECT pg_is_in_recovery(), current_setting('synchronous_commit'),
+		current_setting('server_version_num')::int`).Scan(&replica, &commit, &version)
+	if err != nil {
 		return err
 	}
 	switch {
+	case version < oldestServer:
+		return errors.New("the database server is older than PostgreSQL 14; update it")
 	case replica:
 		return fmt.Errorf("%w: the database is a replica; use the address of the primary", store.ErrReadOnly)
 	case commit == "off":

@@ -1,6 +1,7 @@
 package postgres_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -244,5 +245,34 @@ func TestLines(t *testing.T) {
 	}
 	if hash != head.Hash || pages < 5 {
 		t.Errorf("%d pages end with %v, want %v", pages, hash, head.Hash)
+	}
+}
+
+// TestServingRole: a role that is only a member of planloop_server can serve; without the membership it is told what it lacks.
+func TestServingRole(t *testing.T) {
+	dsn := postgrestest.Start(t)
+	db, team, track := postgrestest.OpenTeam(t, dsn)
+	t.Cleanup(func() { _, _ = db.Pool().Exec(context.Background(), `DROP ROLE serving`) })
+	execute(t, db, `CREATE ROLE serving LOGIN`)
+	as := strings.Replace(dsn, "user=planloop", "user=serving", 1)
+	if _, err := postgres.Open(t.Context(), as, postgres.Options{}); !errors.Is(err, store.ErrReadOnly) ||
+		!strings.Contains(err.Error(), "grant it planloop_server") {
+		t.Errorf("opened without the membership: %v", err)
+	}
+	execute(t, db, `GRANT planloop_server TO serving`)
+	serving := testenv.Must(postgres.Open(t.Context(), as, postgres.Options{}))(t)
+	defer serving.Close()
+	log := serving.Log(team, track)
+	testenv.Must(log.Watch(t.Context()))(t)
+	head := fill(t, log, 3)
+	testenv.Must(log.PutValue(t.Context(), []byte("value")))(t)
+	testenv.Check(t, log.SaveSnapshot(t.Context(), store.Snapshot{Head: head}))
+	testenv.Must(log.Purge(t.Context(), mark(1, 1)))(t)
+	testenv.Must(serving.EnsureTrack(t.Context(), team, "shop", "second"))(t)
+	for _, statement := range []string{`DELETE FROM record`, `UPDATE record SET phase = ''`,
+		`ALTER TABLE record DISABLE ROW LEVEL SECURITY`} {
+		if _, err := serving.Pool().Exec(t.Context(), statement); err == nil {
+			t.Errorf("the serving role may %s", statement)
+		}
 	}
 }

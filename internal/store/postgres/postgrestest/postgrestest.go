@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -122,7 +123,7 @@ func findPrograms() (string, error) {
 			found = append([]string{real}, found...)
 		}
 	}
-	if len(found) == 0 {
+	if len(found) == 0 || runtime.GOOS == "windows" { // the scripts need a shell
 		return "", errMissing
 	}
 	return filepath.Dir(found[len(found)-1]), nil
