@@ -50,7 +50,11 @@ func layers() []layer {
 		{folder: "resources", imports: base()},
 		{folder: "mcpserver", imports: onBase("prompts", "resources", "internal/verbs", "internal/toolbox", "internal/store",
 			"internal/workspace", "internal/review")}, // not the transports, which carry its messages
+		{folder: "cmd/planloop-server", imports: []string{"internal/teamserver/..."}},
 		{folder: "cmd", imports: []string{"internal/cli"}},
+		{folder: "internal/teamwire", imports: []string{"plan", "internal/store"}},
+		{folder: "internal/teamserver", imports: onBase("internal/session", "internal/store", "internal/store/...", "internal/teamwire",
+			"internal/build")},
 		{folder: "internal/cli", imports: []string{"..."}},
 		{folder: "internal/store", imports: []string{"plan", "internal/safefile", "internal/broadcast"}},
 		{folder: "internal/session", imports: []string{"plan", "internal/store", "internal/broadcast"}},
@@ -177,8 +181,8 @@ func TestNothingIsTooLargeToRead(t *testing.T) {
 
 // Limits of the whole program: lines of Go without tests and bench, and direct dependencies in go.mod.
 const (
-	mostLinesInAll   = 97810
-	mostDependencies = 33
+	mostLinesInAll   = 103010 // 6,000 of them for the team server
+	mostDependencies = 33     // pgx and goose for the team server
 )
 
 // size is how large a package is, or may be.
