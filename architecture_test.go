@@ -176,7 +176,7 @@ func TestNothingIsTooLargeToRead(t *testing.T) {
 
 // Limits of the whole program: lines of Go without tests and bench, and direct dependencies in go.mod.
 const (
-	mostLinesInAll   = 97010
+	mostLinesInAll   = 103_010 // with the team server
 	mostDependencies = 31
 )
 
