@@ -206,7 +206,7 @@ func (a *app) beginCopy(ctx context.Context, m team.Membership, p team.Place, lo
 	return a.printReply(p, text+" Agents use it with: planloop --track "+local.TrackName())
 }
 
-// pullTrack makes a local track the copy of a team's. What a local main held continues on a track of its own.
+// pullTrack makes a local track the copy of a team's. The records of a local main continue on a track of their own.
 func (a *app) pullTrack(ctx context.Context, name, in string) error {
 	if err := a.refuseAgent("pulling a track"); err != nil {
 		return err

@@ -241,8 +241,7 @@ func (c *Copy) Age() string {
 	return "of unknown age"
 }
 
-// Presence is what this machine knows of its own agents; it takes those of other machines, whose claims only the server judges, for
-// alive.
+// Presence has the signs of life of this machine's own agents. Those of other machines, which only the server judges, count as alive.
 type Presence struct {
 	Local interface {
 		Touch(name string)

@@ -41,7 +41,7 @@ type membershipFile struct {
 	Token      string `json:"token"`
 }
 
-// Know takes over what the server says about the holder of the token.
+// Know takes over the server's answer about the holder of the token.
 func (m *Membership) Know(me teamwire.Me) error {
 	m.Team, m.Member, m.Machine, m.Role, m.Page, m.Offline = me.Team, me.Member, me.Machine, me.Role, me.Page, me.Offline
 	err := cmp.Or(teamwire.CheckName("team", m.Team), teamwire.CheckName("member", m.Member))
