@@ -11,25 +11,29 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/planloop/planloop/internal/presence"
 	"github.com/planloop/planloop/internal/process"
 	"github.com/planloop/planloop/internal/sandbox"
 	"github.com/planloop/planloop/plan"
 )
 
 func newConfineCommand(a *app) *cobra.Command {
-	var wall string
+	var wall, mark string
 	cmd := newCommand("confine", "[--wall WALL] -- COMMAND...", nil, func(cmd *cobra.Command, args []string) error {
 		if len(args) == 0 {
 			return missing(cmd, "a command after --")
 		}
-		return a.confine(cmd, sandbox.Wall(wall), args)
+		return a.confine(cmd, sandbox.Wall(wall), mark, args)
 	})
 	cmd.Flags().StringVar(&wall, "wall", "", "use only this `WALL`: namespaces or landlock (default: the first that works)")
+	cmd.Flags().StringVar(&mark, "mark", "", "the `MARK` by which a hook learns that its host runs the command that the hook gave it")
+	_ = cmd.Flags().MarkHidden("mark") // fails only without the flag
 	return cmd
 }
 
-// confine runs a command so that its effects are dropped, and exits with its code.
-func (a *app) confine(cmd *cobra.Command, wall sandbox.Wall, command []string) error {
+// confine runs a command so that its effects are dropped, and exits with its code. With a mark a hook may have put it in the place of another
+// command, and says so.
+func (a *app) confine(cmd *cobra.Command, wall sandbox.Wall, mark string, command []string) error {
 	dir, err := os.Getwd()
 	if err != nil {
 		return err
@@ -40,6 +44,10 @@ func (a *app) confine(cmd *cobra.Command, wall sandbox.Wall, command []string) e
 	place, err := a.findWorkspace()
 	if err != nil {
 		return err
+	}
+	if mark != "" {
+		presence.Open(place.SharedDir(), presence.Options{}).MarkArrived(a.ancestors, mark)
+		defer fmt.Fprintln(a.err, "planloop: planning mode; this ran in the sandbox, and its changes were dropped")
 	}
 	o := sandbox.Options{Dir: dir, Dropped: []string{dir}}
 	if !place.Default {
