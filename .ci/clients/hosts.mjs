@@ -33,19 +33,21 @@ const refusal = /Planning mode is read-only\. Put this into the plan: planning_s
 const suites = {
   python3: ['test_a.py', 'import unittest\n\nclass A(unittest.TestCase):\n    def test(self): pass\n', 'python3 -m unittest -q'],
   node: ['a.test.js', "require('node:test')('a', () => require('fs').mkdtempSync(require('os').tmpdir() + '/x'));\n", 'node --test'],
-  gcc: ['a.c', 'int main(void) { return 0; }\n', 'gcc -o "$TMPDIR/a" a.c && "$TMPDIR/a" && cp -p a.c "$TMPDIR/a.c"'],
+  gcc: ['c/a.c', 'int main(void) { return 0; }\n', 'gcc -o "$TMPDIR/a" c/a.c && "$TMPDIR/a" && cp -p c/a.c "$TMPDIR"'],
   go: ['a_test.go', 'package a\n\nimport "testing"\n\nfunc Test(t *testing.T) { t.TempDir() }\n', 'go test .'],
 };
 
-// writeSuites writes suite.sh, which tries to change the workspace and runs the suites that this machine can run; without Go if not wanted.
-function writeSuites(bench, withGo) {
-  const has = (name) => (withGo || name !== 'go') && bench.env.PATH.split(':').some((folder) => existsSync(join(folder, name)));
-  const runs = Object.keys(suites).filter(has).map((name) => {
-    write(bench.workspace, suites[name][0], suites[name][1]);
-    return `{ ${suites[name][2]}; } || exit 1; echo ${name} ran`;
+// writeSuites writes suite.sh, which tries to change the workspace and runs the suites that this machine can run, and all.sh, which adds Go's.
+function writeSuites(bench) {
+  const has = (name) => bench.env.PATH.split(':').some((folder) => existsSync(join(folder, name)));
+  const runs = Object.entries(suites).filter(([name]) => has(name)).map(([name, [file, text, command]]) => {
+    write(bench.workspace, file, text);
+    return `{ ${command}; } || exit 1; echo ${name} ran`;
   });
-  if (withGo) write(bench.workspace, 'go.mod', 'module a\n\ngo 1.21\n');
-  write(bench.workspace, 'suite.sh', ['echo alpha > word.txt; chmod 600 kept.txt; touch kept.txt', ...runs, 'echo $((40 + 2)) passed', ''].join('\n'));
+  const begin = 'echo alpha > word.txt; chmod 600 kept.txt; touch kept.txt';
+  write(bench.workspace, 'suite.sh', [begin, ...runs.filter((run) => !run.includes('go test')), 'echo $((40 + 2)) passed', ''].join('\n'));
+  write(bench.workspace, 'all.sh', [begin, ...runs, 'echo $((40 + 2)) passed', ''].join('\n'));
+  write(bench.workspace, 'go.mod', 'module a\n\ngo 1.21\n');
   return tree(bench.workspace);
 }
 
@@ -85,11 +87,11 @@ class Stage extends Bench {
     Object.assign(this.env, host.variables);
   }
 
-  async talk(turns, below) {
+  async talk(turns, below, seconds = 120) {
     this.talking = new Talk(turns, below);
     const running = new Running(this.command[0], [...this.command.slice(1), ...this.host.session('Do what is to be done.')], { cwd: this.workspace, env: this.env });
     try {
-      const status = await running.status(120);
+      const status = await running.status(seconds);
       const { told, left, fault } = this.talking;
       this.story = () => `\n${this.name} ended with ${status} and printed:\n${running.output}\n${running.errors}\nits model was told:\n${told.map((text, i) => `${i}: ${text}`).join('\n')}`;
       if (fault) throw new Error(fault.message + this.story(), { cause: fault });
@@ -184,8 +186,9 @@ async function resumes(bench) {
 async function rewrites(bench) {
   const { says, rules } = bench.host;
   const suite = says.shell('sh suite.sh');
+  const all = { tool: 'Bash', args: { command: 'sh all.sh', timeout: 400_000 } }; // Go builds its library
   const explicit = (talk) => says.shell(formOf(talk.told.find((text) => refusal.test(text))));
-  const before = writeSuites(bench, true);
+  const before = writeSuites(bench);
   const ran = new RegExp(`${Object.keys(suites).filter((name) => existsSync(join(bench.workspace, suites[name][0]))).join(' ran[^]*')} ran[^]*42 passed[^]*dropped`);
   const enter = says.own('planning_enter_plan_mode', { reason: 'To think it over' });
   const settings = '.claude/settings.local.json';
@@ -201,10 +204,10 @@ async function rewrites(bench) {
   for (const [name, value, wanted, first] of cases) {
     write(bench.workspace, settings, value);
     bench.command = first ? ['unshare', '--user', '--map-root-user', 'sh', '-c', `${first}exec "$@"`, 'sh', ...command] : command;
-    const { told } = await bench.talk([enter, suite, explicit, suite, says.shell('rm kept.txt'), suite]);
+    const { told } = await bench.talk([enter, suite, explicit, wanted === ran ? all : suite, says.shell('rm kept.txt'), suite], [], 500);
     bench.command = command;
     rmSync(join(bench.workspace, '.claude', 'settings.local.json'));
-    [/mode/, refusal, /42 passed|denied/, wanted, refusal, wanted].forEach((text, i) => assert.match(told[i], text, `${name}${bench.story()}`));
+    [/mode/, refusal, /42 passed|denied/, wanted, refusal, wanted === ran ? /42 passed[^]*dropped/ : refusal].forEach((text, i) => assert.match(told[i], text, `${name}${bench.story()}`));
     assert.deepEqual({ ...tree(bench.workspace), [join(bench.workspace, '.claude')]: 0 }, { ...before, [join(bench.workspace, '.claude')]: 0 }, name);
   }
   await bench.cancel();

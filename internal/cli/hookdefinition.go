@@ -28,7 +28,8 @@ type definitions struct {
 	found   bool
 }
 
-// findDefinition reads the files of a skill, a command or a subagent, or of all with the name hook.AnyName. It follows no link out of a project or the home directory.
+// findDefinition reads the files of a skill, a command or a subagent, or with the name hook.AnyName of all. It follows no link out of a
+// project or the home directory.
 func (a *app) findDefinition(call hook.Call, d hook.Definition) (problem string, found bool) {
 	all := definitions{Definition: d, left: maxDefinitions}
 	home, _ := a.home()

@@ -69,7 +69,8 @@ func Read(host Host, event string, payload []byte) (Call, error) {
 	r := reader{}
 	at := membersOf(host)
 	top := r.members(payload, at.session, at.subagent, at.version, at.dir, at.roots, at.use, at.tool, at.input, at.result, at.starts,
-		continuationMembers, serverMembers, nameMembers, "permission_mode", "invocationNum source last_assistant_message transcript_path turn_id")
+		continuationMembers, serverMembers, nameMembers,
+		"permission_mode", "invocationNum source last_assistant_message transcript_path turn_id")
 	c := bare
 	c.Session, c.Subagent, c.Version = r.text(top[at.session]), r.text(top[at.subagent]), r.text(top[at.version])
 	c.Mode = r.text(top["permission_mode"])

@@ -53,7 +53,8 @@ func (b *Registry) NewMark(chain func() []process.Ancestor, calls string, isUnpr
 	return mark
 }
 
-// MarkArrived records that a changed call has brought its mark. Only the hash is on disk, so no program can bring one that it was not given.
+// MarkArrived records that a changed call has brought its mark. Only the hash is on disk: no program can bring a mark that it was not
+// given.
 func (b *Registry) MarkArrived(chain func() []process.Ancestor, mark string) {
 	f := b.hookFolder(process.Starter(chain()))
 	found, _ := filepath.Glob(filepath.Join(string(f), "*."+hashText(mark)+markSuffix))

@@ -7,8 +7,8 @@ import (
 	"github.com/planloop/planloop/internal/process"
 )
 
-// TestMarks: a refused call is changed only after the last mark of its kind has arrived, each mark arrives once, and without the settings of
-// the program's start nothing is changed.
+// TestMarks: a refused call is changed only after the last mark of its kind has arrived, each mark arrives once, and nothing is changed if
+// the settings did not allow it when the program started.
 func TestMarks(t *testing.T) {
 	a := attest(t)
 	below := func() []process.Ancestor { return []process.Ancestor{{PID: 90, Started: 90, Name: "planloop"}, a.host} }
