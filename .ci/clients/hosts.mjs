@@ -188,6 +188,7 @@ async function rewrites(bench) {
   const suite = says.shell('sh suite.sh');
   const all = { tool: 'Bash', args: { command: 'sh all.sh', timeout: 400_000 } }; // Go builds its library
   const explicit = (talk) => says.shell(formOf(talk.told.find((text) => refusal.test(text))));
+  mkdirSync(join(bench.workspace, '.claude'), { recursive: true });
   const before = writeSuites(bench);
   const ran = new RegExp(`${Object.keys(suites).filter((name) => existsSync(join(bench.workspace, suites[name][0]))).join(' ran[^]*')} ran[^]*42 passed[^]*dropped`);
   const enter = says.own('planning_enter_plan_mode', { reason: 'To think it over' });
@@ -208,7 +209,7 @@ async function rewrites(bench) {
     bench.command = command;
     rmSync(join(bench.workspace, '.claude', 'settings.local.json'));
     [/mode/, refusal, /42 passed|denied/, wanted, refusal, wanted === ran ? /42 passed[^]*dropped/ : refusal].forEach((text, i) => assert.match(told[i], text, `${name}${bench.story()}`));
-    assert.deepEqual({ ...tree(bench.workspace), [join(bench.workspace, '.claude')]: 0 }, { ...before, [join(bench.workspace, '.claude')]: 0 }, name);
+    assert.deepEqual({ ...tree(bench.workspace), [join(bench.workspace, '.claude')]: before[join(bench.workspace, '.claude')] }, before, name);
   }
   await bench.cancel();
 }

@@ -69,8 +69,8 @@ func TestAllowedCommandsOnlyRead(t *testing.T) {
 	p.report(time.Since(began))
 }
 
-// confinedShare is the number of generated commands of which one runs in each wall. Building a wall costs as much as ten commands.
-const confinedShare = 25
+// confinedShare is the number of generated commands of which one runs in each wall. Building a wall costs as much as many commands.
+const confinedShare = 100
 
 // proof is one run of the test.
 type proof struct {
