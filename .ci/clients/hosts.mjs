@@ -87,7 +87,7 @@ class Stage extends Bench {
     Object.assign(this.env, host.variables);
   }
 
-  async talk(turns, below, seconds = 120) {
+  async talk(turns, below, seconds = 240) {
     this.talking = new Talk(turns, below);
     const running = new Running(this.command[0], [...this.command.slice(1), ...this.host.session('Do what is to be done.')], { cwd: this.workspace, env: this.env });
     try {
@@ -210,8 +210,8 @@ async function rewrites(bench) {
     rmSync(join(bench.workspace, '.claude', 'settings.local.json'));
     [/mode/, refusal, /42 passed|denied/, wanted, refusal, wanted === ran ? /42 passed[^]*dropped/ : refusal].forEach((text, i) => assert.match(told[i], text, `${name}${bench.story()}`));
     assert.deepEqual({ ...tree(bench.workspace), [join(bench.workspace, '.claude')]: before[join(bench.workspace, '.claude')] }, before, name);
+    await bench.cancel();
   }
-  await bench.cancel();
 }
 
 // breaks kills each hook for a tool: the host may run that tool or not, but never in planning mode.
