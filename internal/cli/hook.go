@@ -385,7 +385,8 @@ type hookReports struct {
 func (h hookReports) Agents() []verbs.ActiveAgent {
 	var all []verbs.ActiveAgent
 	for _, one := range h.Registry.Agents() {
-		work := verbs.ActiveAgent{Agent: h.named(one.Client), Self: one.IsSelf, HTTP: one.HTTP, Host: one.Sign.Host, Answered: one.Sign.ToolChecked}
+		work := verbs.ActiveAgent{Agent: h.named(one.Client), Self: one.IsSelf, HTTP: one.HTTP, Host: one.Sign.Host,
+			Answered: one.Sign.ToolChecked}
 		for _, call := range one.Unseen {
 			work.Unseen = append(work.Unseen, verbs.UnseenCall(call))
 		}

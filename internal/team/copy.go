@@ -58,8 +58,8 @@ func (e *Offline) Error() string {
 	}
 	text += "; nothing was changed"
 	if e.MayHaveChanged {
-		text = "the answer to this change was lost, so it may have been made; once `planloop team status` reports a connection, check with " +
-			"`planloop status` before you repeat it"
+		text = "the answer to this change was lost, so it may have been made; once `planloop team status` reports a " +
+			"connection, check with `planloop status` before you repeat it"
 	}
 	return text + " (" + e.cause.Error() + ")"
 }

@@ -214,7 +214,8 @@ func (f *following) stream(ctx context.Context) error {
 	defer stop(nil)
 	silent := time.AfterFunc(silence, func() { stop(errors.New("it was silent")) })
 	defer silent.Stop()
-	response, err := f.client.send(ctx, http.MethodGet, teamwire.WorkspacePath(f.name, "events"), http.Header{"Accept": {"text/event-stream"}},
+	response, err := f.client.send(ctx, http.MethodGet, teamwire.WorkspacePath(f.name, "events"),
+		http.Header{"Accept": {"text/event-stream"}},
 		nil)
 	if err != nil {
 		return err

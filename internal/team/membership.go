@@ -1,4 +1,4 @@
-// Package team makes this machine a member of a team, whose server decides about the tracks that its members share: the
+// Package team makes this machine a member of a team: its server decides about the tracks that its members share. It keeps the
 // membership with its token, the client of the server's API, the copies of shared tracks, and the process that keeps them current.
 // It must not know what a verb or a command is, and takes no address from a workspace's files.
 package team

@@ -301,7 +301,7 @@ func (a Admin) PurgeHistory(ctx context.Context, team int64, workspace, name str
 	return state.Revision, a.change(ctx, team, "purge", detail, func(pgx.Tx) error { return nil })
 }
 
-// withoutRevision returns a plan whose approval names no record of the former log.
+// withoutRevision returns a plan with an approval that names no record of the former log.
 func withoutRevision(b plan.Body) plan.Body {
 	if b.Approval != nil {
 		approval := *b.Approval

@@ -241,7 +241,7 @@ func TestARepeatedKeyIsAnsweredAsTheFirstTime(t *testing.T) {
 	}
 }
 
-// TestAStaleBasisChangesNothing fails if an action whose checks no longer hold is decided.
+// TestAStaleBasisChangesNothing fails if an action is decided after its checks no longer hold.
 func TestAStaleBasisChangesNothing(t *testing.T) {
 	w := newWorld(t)
 	ann := w.as("ann", teamwire.RoleMember)

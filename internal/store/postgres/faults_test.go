@@ -183,7 +183,7 @@ func (p *proxy) carry(client net.Conn) {
 	}
 }
 
-// TestLostAnswer: an append whose request or answer is lost is written once, and its caller hears of it.
+// TestLostAnswer: an append with a lost request or answer is written once, and its caller gets the result.
 func TestLostAnswer(t *testing.T) {
 	dsn := postgrestest.Start(t)
 	p, through := startProxy(t, dsn)
