@@ -182,7 +182,7 @@ func TestNothingIsTooLargeToRead(t *testing.T) {
 // Limits of the whole program: lines of Go without tests and bench, and direct dependencies in go.mod.
 const (
 	mostLinesInAll   = 103_750 // 6,700 of them for the team server and its laptops
-	mostDependencies = 33     // pgx and goose for the team server
+	mostDependencies = 33      // pgx and goose for the team server
 )
 
 // size is how large a package is, or may be.
