@@ -9,7 +9,6 @@ import (
 	"cmp"
 	"context"
 	"log/slog"
-	"net/http"
 	"sync"
 	"time"
 
@@ -20,8 +19,7 @@ import (
 
 // Options configures a Server.
 type Options struct {
-	Page    http.Handler // serves the paths outside the API: the page where people decide; nil: none
-	Address string       // public address of the page, as https://plans.example.com; "" if there is none
+	Address string       // public address of the page where people decide, as https://plans.example.com; "" if there is none
 	Rate    float64      // requests per second of a token; 0 means 50
 	Logger  *slog.Logger // gets no text of a plan; nil: discards
 }
@@ -34,6 +32,7 @@ type Server struct {
 	log     *slog.Logger
 	clock   clock
 	tracks  *tracks
+	people  *people // nil: there is no page
 	feeds   feeds
 	rates   rates
 	metrics metrics
@@ -53,6 +52,12 @@ func New(ctx context.Context, db *postgres.DB, opts Options) (*Server, error) {
 	if err := s.clock.adjust(ctx, s.pool); err != nil {
 		return nil, err
 	}
+	if opts.Address != "" {
+		var err error
+		if s.people, err = newPeople(s); err != nil {
+			return nil, err
+		}
+	}
 	s.ending, s.end = context.WithCancel(context.Background())
 	s.background.Go(s.followClock)
 	return s, nil
@@ -65,6 +70,9 @@ func (s *Server) EndStreams() { s.end() }
 func (s *Server) Close() {
 	s.end()
 	s.background.Wait()
+	if s.people != nil {
+		s.people.close()
+	}
 	s.tracks.close()
 }
 
