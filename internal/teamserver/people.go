@@ -37,11 +37,8 @@ type memberPage struct {
 	used time.Time
 }
 
-// Bounds of the pages.
-const (
-	mostPages  = 500
-	checkEvery = 10 * time.Second // of a stream's sign-in
-)
+// mostPages bounds the members whose pages are kept.
+const mostPages = 500
 
 func newPeople(s *Server) (*people, error) {
 	w, host, err := relyingParty(s.opts.Address)
@@ -189,7 +186,7 @@ func (p *people) review(w http.ResponseWriter, r *http.Request) {
 
 // endWithSignIn ends a stream when its person is signed in no longer.
 func (p *people) endWithSignIn(r *http.Request, end func()) {
-	tick := time.NewTicker(checkEvery)
+	tick := time.NewTicker(p.opts.CheckEvery)
 	defer tick.Stop()
 	for {
 		select {
