@@ -63,12 +63,14 @@ func (p *people) page(who *person) (*web.Server, error) {
 	page := p.pages[who.member]
 	if page == nil {
 		if len(p.pages) >= mostPages {
-			oldest := slices.MinFunc(slices.Collect(maps.Keys(p.pages)), func(a, b int64) int { return p.pages[a].used.Compare(p.pages[b].used) })
+			oldest := slices.MinFunc(slices.Collect(maps.Keys(p.pages)), func(a, b int64) int {
+				return p.pages[a].used.Compare(p.pages[b].used)
+			})
 			go p.pages[oldest].Close() // it waits for its streams
 			delete(p.pages, oldest)
 		}
-		server, err := web.New(web.Options{Workspaces: workspaces{p.Server, &caller{team: who.team, memberID: who.member, member: who.name}},
-			Person: plan.NewActor(plan.ChannelPage, who.name), Logger: p.log, Public: &web.Public{Host: p.host, Age: p.age}})
+		shown := workspaces{p.Server, &caller{team: who.team, memberID: who.member, member: who.name}}
+		server, err := web.New(web.Options{Workspaces: shown, Person: plan.NewActor(plan.ChannelPage, who.name), Logger: p.log, Public: &web.Public{Host: p.host, Age: p.age}})
 		if err != nil {
 			return nil, err
 		}
@@ -110,7 +112,8 @@ func (p *people) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		p.fail(w, r, wrong(teamwire.CodeForbidden, "the Host header does not name this server", "open "+p.opts.Address))
 		return
 	}
-	file := map[string]string{"/signin": "signin.html", "/invite": "signin.html", "/signin.js": "signin.js", "/signin.css": "signin.css"}[r.URL.Path]
+	file := map[string]string{"/signin": "signin.html", "/invite": "signin.html", "/signin.js": "signin.js",
+		"/signin.css": "signin.css"}[r.URL.Path]
 	act := map[string]func(*http.Request) (any, error){"/invite/begin": p.beginInvitation, "/invite/finish": p.finishInvitation,
 		"/signin/begin": p.beginSignIn, "/signin/finish": p.finishSignIn, "/signin/resume": p.resume, "/signin/out": p.signOut}[r.URL.Path]
 	switch {
@@ -209,6 +212,7 @@ func (p *people) failPage(w http.ResponseWriter, r *http.Request, err error) {
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(cmp.Or(e.Code.Status(), http.StatusInternalServerError))
-	body, _ := json.Marshal(map[string]any{"error": map[string]string{"kind": kind, "problem": e.Problem, "fix": e.Fix}}) // texts: cannot fail
+	said := map[string]string{"kind": kind, "problem": e.Problem, "fix": e.Fix}
+	body, _ := json.Marshal(map[string]any{"error": said}) // texts: cannot fail
 	_, _ = w.Write(body)
 }

@@ -106,7 +106,8 @@ func (s *Server) keepChallenge(ctx context.Context, session *webauthn.SessionDat
 // takeChallenge returns and deletes it: an answer that was used before, or belongs to no challenge of this server, finds none.
 func (s *Server) takeChallenge(ctx context.Context, challenge string) (session webauthn.SessionData, err error) {
 	var data []byte
-	err = s.pool.QueryRow(ctx, "DELETE FROM challenge WHERE hash = $1 AND expires > now() RETURNING session", hashToken(challenge)).Scan(&data)
+	err = s.pool.QueryRow(ctx, "DELETE FROM challenge WHERE hash = $1 AND expires > now() RETURNING session", hashToken(challenge)).
+		Scan(&data)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return session, wrong(teamwire.CodeForbidden, "this answer was used already, or came too late", "try again")
 	}

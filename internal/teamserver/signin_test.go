@@ -193,7 +193,8 @@ func (w *world) submit(agent *client) {
 	w.t.Helper()
 	w.as("ann", teamwire.RoleMember).do(setUp("Begin"))
 	agent.do(plan.EnterMode{})
-	agent.do(plan.SubmitPlan{Outline: plan.Outline{Objective: "Ship the shop"}, Steps: []plan.NewStep{{Spec: plan.Spec{Title: "Write it"}}}})
+	agent.do(plan.SubmitPlan{Outline: plan.Outline{Objective: "Ship the shop"},
+		Steps: []plan.NewStep{{Spec: plan.Spec{Title: "Write it"}}}})
 }
 
 func TestAMemberRegistersAndSignsIn(t *testing.T) {
@@ -248,7 +249,8 @@ func TestMembersVote(t *testing.T) {
 	} else if text := fmt.Sprint(v.Headline, v.Situation, v.Draft.Situation, v.Waiting); !strings.Contains(text, "1 more approval") {
 		t.Errorf("the page does not say what is missing: %s", text)
 	}
-	if body := bob.refuse(409, "POST", "/api/act", bob.approval("shop/main")); !strings.Contains(body, "you submitted this plan") {
+	body := bob.refuse(409, "POST", "/api/act", bob.approval("shop/main"))
+	if !strings.Contains(body, "you submitted this plan") {
 		t.Errorf("the submitter's vote is refused with %s", body)
 	}
 	ann.refuse(409, "POST", "/api/act", ann.approval("shop/main")) // a second vote
@@ -323,8 +325,8 @@ func TestAttacksOnTheSignIn(t *testing.T) {
 	_, err = w.db.Pool().Exec(t.Context(), "UPDATE challenge SET expires = now() - interval '1 second'")
 	check(t, err)
 	mallory.refuse(403, "POST", "/signin/finish", late)
-	for name, value := range map[string]string{"Origin": "https://evil.example.com", "Sec-Fetch-Site": "same-site", "Host": "evil.example.com",
-		"Content-Type": "text/plain"} {
+	for name, value := range map[string]string{"Origin": "https://evil.example.com", "Sec-Fetch-Site": "same-site",
+		"Host": "evil.example.com", "Content-Type": "text/plain"} {
 		b := w.browser()
 		b.headers[name] = value
 		if status, body := b.ask("POST", "/signin/begin", struct{}{}); status != 403 && status != 400 {
@@ -357,7 +359,8 @@ func TestAttacksOnThePage(t *testing.T) {
 	half := *ann // the cookies without the key of the page's storage, as a page of another port could send them
 	half.key = ""
 	half.refuse(401, "POST", "/api/act", approval)
-	for name, value := range map[string]string{"Origin": "https://evil.example.com", "Sec-Fetch-Site": "cross-site", "Host": "evil.example.com"} {
+	for name, value := range map[string]string{"Origin": "https://evil.example.com", "Sec-Fetch-Site": "cross-site",
+		"Host": "evil.example.com"} {
 		foreign := *ann
 		foreign.headers = map[string]string{name: value}
 		foreign.refuse(403, "POST", "/api/act", approval)
@@ -374,7 +377,8 @@ func TestAttacksOnThePage(t *testing.T) {
 	if _, body := ann.ask("GET", "/api/inbox", nil); strings.Contains(body, "secret") {
 		t.Errorf("the inbox shows another team's: %s", body)
 	}
-	foreign := map[string]any{"workspace": "secret/main", "log": approval["log"], "act": "comment", "input": map[string]any{"text": "hello"}}
+	foreign := map[string]any{"workspace": "secret/main", "log": approval["log"], "act": "comment",
+		"input": map[string]any{"text": "hello"}}
 	ann.refuse(404, "POST", "/api/act", foreign)
 
 	check(t, w.admin.RemoveMember(t.Context(), w.team, "ann"))
@@ -409,7 +413,8 @@ func TestAStreamEndsWithItsSignIn(t *testing.T) {
 
 func TestTheAddressIsChecked(t *testing.T) {
 	w := newWorld(t)
-	for _, address := range []string{"http://plans.example.com", "plans.example.com", "https://plans.example.com/", "https://", "https://a/b"} {
+	for _, address := range []string{"http://plans.example.com", "plans.example.com", "https://plans.example.com/", "https://",
+		"https://a/b"} {
 		if server, err := teamserver.New(t.Context(), w.db, teamserver.Options{Address: address}); err == nil {
 			server.Close()
 			t.Errorf("the address %q is accepted", address)

@@ -48,7 +48,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// checkOrigin accepts requests from this machine, or any if the page is public, to a name of this server, from its page or none. No page can set these headers.
+// checkOrigin accepts requests from this machine, or any if the page is public, to a name of this server, from its page or none. No page
+// can set these headers.
 func (s *Server) checkOrigin(r *http.Request) error {
 	elsewhere := func(problem string) error {
 		return &refusal{Kind: forbidden, Problem: problem, Fix: "open the page at the address that planloop printed"}
@@ -62,7 +63,8 @@ func (s *Server) checkOrigin(r *http.Request) error {
 		return elsewhere("the review page is only for this machine")
 	case !strings.HasPrefix(r.RequestURI, "/"):
 		return &refusal{Kind: wrongForm, Problem: "the request has no valid path", Fix: "send only the path, such as /"}
-	case public != nil && r.Host != public.Host, public == nil && !slices.Contains(origin.RequestHosts(r, "", s.opts.Name), r.Host):
+	case public != nil && r.Host != public.Host,
+		public == nil && !slices.Contains(origin.RequestHosts(r, "", s.opts.Name), r.Host):
 		return elsewhere("the Host header does not name this server")
 	case r.Header.Get("Service-Worker") != "": // the page has no service worker
 		return elsewhere("service workers are refused")

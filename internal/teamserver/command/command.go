@@ -148,7 +148,7 @@ func (c *commands) invite() *cobra.Command {
 			return err
 		})
 	cmd.Long = "Print a link with which a member registers a passkey on the server's page, to sign in and decide there.\n\n" +
-		"It works once, for three days. Whoever opens it becomes this member: send it where no agent reads it."
+		"It works once, for three days, and for anybody who has it: send it where agents cannot read it."
 	cmd.Flags().StringVar(&address, "address", "", "public address of the server, as given to serve")
 	return cmd
 }
