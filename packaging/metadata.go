@@ -26,6 +26,9 @@ const (
 	details = "planloop keeps the plan an LLM agent works by, outside the conversation: it survives compaction, restarts and " +
 		"a change of agent. A bad plan is refused with a fix for each fault, a failing test stops the work until it is fixed, and in " +
 		"planning mode an agent may only read and ask until a person has approved its plan. No service, no account, no telemetry."
+
+	// until the first release
+	installing = "Install it: run `go install ./cmd/planloop` in a clone of " + homepage + ", then start a new session."
 )
 
 func keywords() []string {

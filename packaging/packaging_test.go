@@ -97,6 +97,36 @@ func TestRegistryEntry(t *testing.T) {
 	}
 }
 
+// TestPluginsWithoutProgram: without planloop on the PATH, a plugin says at the start of a session what to install, and blocks nothing.
+func TestPluginsWithoutProgram(t *testing.T) {
+	sh, err := exec.LookPath("sh")
+	if err != nil {
+		t.Skip("no sh")
+	}
+	for name, plugin := range map[string]files{"claude": claudePlugin(), "codex": codexPlugin()} {
+		var file struct {
+			Hooks map[string][]struct{ Hooks []struct{ Command string } }
+		}
+		read(t, plugin["hooks/hooks.json"], &file)
+		for event, groups := range file.Hooks {
+			cmd := exec.CommandContext(t.Context(), sh, "-c", groups[0].Hooks[0].Command)
+			cmd.Dir, cmd.Stdin = t.TempDir(), strings.NewReader("{}")
+			cmd.Env = []string{"PATH=/bin", "HOME=" + cmd.Dir}
+			out, err := cmd.Output()
+			if err != nil || event != "SessionStart" && len(out) > 0 {
+				t.Errorf("%s, %s: %v, printed %q", name, event, err, out)
+			}
+			if event == "SessionStart" {
+				var notice map[string]string
+				read(t, out, &notice)
+				if text := notice["systemMessage"]; !strings.Contains(text, "Install it") || strings.Contains(text, "\n") {
+					t.Errorf("%s says %q", name, text)
+				}
+			}
+		}
+	}
+}
+
 // TestSkillIsASkill reads the front matter as hosts of skills do.
 func TestSkillIsASkill(t *testing.T) {
 	front, body, ok := strings.Cut(strings.TrimPrefix(string(skill()), "---\n"), "\n---\n")

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"os/exec"
+	"strings"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -84,11 +85,23 @@ func hooks(host hook.Host) jsontext.Value {
 		}
 		text := bytes.ReplaceAll(edit.After, []byte("'"+name+"'"), []byte(name))
 		text = bytes.ReplaceAll(text, []byte("'"+marks+"'"), []byte(`\"${XDG_STATE_HOME:-$HOME/.local/state}/planloop-planning\"`))
+		text = bytes.ReplaceAll(text, []byte("session-start || exit 1"), []byte("session-start || echo "+missing()))
+		text = bytes.ReplaceAll(text, []byte(" || exit 1"), []byte(" || exit 0")) // one message for each session is enough
 		if err := json.Unmarshal(text, &has); err == nil && has.Hooks != nil {
 			return has.Hooks
 		}
 	}
 	panic("packaging: init writes no hooks for " + string(host)) // a programming error that every test would hit
+}
+
+// missing returns the notice that planloop is missing, which a plugin gives when a session starts, as part of a JSON string.
+func missing() string {
+	notice := jsonText(object{{"systemMessage", "The planloop plugin does nothing yet: planloop is not on the PATH. " + installing}})
+	inString, err := jsontext.AppendQuote(nil, "'"+strings.Join(strings.Fields(notice), " ")+"'")
+	if err != nil {
+		panic("packaging: " + err.Error()) // the text is a constant of this program
+	}
+	return string(inString[1 : len(inString)-1])
 }
 
 func server(host hook.Host) object {

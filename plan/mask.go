@@ -63,7 +63,7 @@ func keyPrefixes() []string {
 	return []string{
 		10: "xoxa- xoxb- xoxe- xoxp- xoxr- xoxs- xapp-", 16: "AKIA ASIA ABIA ACCA sk_live_ sk_test_ rk_live_ rk_test_",
 		20: "sk- glpat- gldt- glrt- glptt- glcbt- ya29. ghp_ gho_ ghu_ ghs_ ghr_ github_pat_ whsec_ GOCSPX- shpat_ dckr_pat_",
-		30: "AIza npm_ pypi- hf_ dop_v1_ SG. AGE-SECRET-KEY-1 eyJ",
+		30: "AIza npm_ pypi- hf_ dop_v1_ SG. AGE-SECRET-KEY-1 eyJ plt_", // the last: of a team's server
 	}
 }
 

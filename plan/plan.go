@@ -109,6 +109,14 @@ func (a *Approval) Comments() []string {
 	return comments
 }
 
+// Deciders returns the authors of the approval, for display.
+func (a *Approval) Deciders() string {
+	if len(a.Votes) == 0 {
+		return Way(a.Way).Decider(a.By)
+	}
+	return votersOf(a.Votes)
+}
+
 // UnseenNote says that the approver has not seen a step, because it was split off later; "" for every
 // other step.
 func (a *Approval) UnseenNote(id StepID) string {

@@ -79,6 +79,27 @@ func (v Voting) String() string {
 	return text + ": " + enumerate(v.Open, "or")
 }
 
+// VotingText says which approvals the waiting plan has and which it waits for, as sentences; "" without a policy.
+func (s State) VotingText(members []string) string {
+	v, ok := s.Voting(members)
+	if !ok {
+		return ""
+	}
+	text := "It waits for " + v.String() + "."
+	if len(v.Votes) == 0 {
+		return text
+	}
+	return "Approved by " + votersOf(v.Votes) + ". " + text
+}
+
+func votersOf(votes []Vote) string {
+	var names []string
+	for _, vote := range votes {
+		names = append(names, vote.By)
+	}
+	return Enumerate(names)
+}
+
 // Voting returns the state of the approvals, false without a plan that waits under a policy. Nil members are not known.
 func (s State) Voting(members []string) (Voting, bool) {
 	request := s.ModeNow().Request

@@ -47,10 +47,10 @@ const messages = {
       tools: tools.map((tool) => tool.name),
     };
   },
-  say(response, { text, tool, args }, number, { model, stream: streamed }) {
+  say(response, { text, tool, args, tokens = 1 }, number, { model, stream: streamed }) {
     const block = tool ? { type: 'tool_use', id: `toolu_${number}`, name: tool, input: args } : { type: 'text', text };
     const stop = { stop_reason: tool ? 'tool_use' : 'end_turn', stop_sequence: null };
-    const message = { id: `msg_${number}`, type: 'message', role: 'assistant', model, usage: { input_tokens: 1, output_tokens: 1 } };
+    const message = { id: `msg_${number}`, type: 'message', role: 'assistant', model, usage: { input_tokens: tokens, output_tokens: 1 } };
     if (!streamed) {
       response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ ...message, ...stop, content: [block] }));
       return;

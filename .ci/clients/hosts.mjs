@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { Bench } from './hosts/bench.mjs';
 import * as claude from './hosts/claude.mjs';
 import * as codex from './hosts/codex.mjs';
-import { contents } from './hosts/files.mjs';
+import { contents, tree, write } from './hosts/files.mjs';
 import * as gemini from './hosts/gemini.mjs';
 import * as opencode from './hosts/opencode.mjs';
 import { plugins } from './hosts/plugins.mjs';
@@ -28,6 +28,28 @@ const step = {
   creates: ['word.txt'],
 };
 const refusal = /Planning mode is read-only\. Put this into the plan: planning_submit_plan/;
+
+// suites are small projects by the program they need: a file, its text, and the command that tests it. Go takes longest.
+const suites = {
+  python3: ['test_a.py', 'import unittest\n\nclass A(unittest.TestCase):\n    def test(self): pass\n', 'python3 -m unittest -q'],
+  node: ['a.test.js', "require('node:test')('a', () => require('fs').mkdtempSync(require('os').tmpdir() + '/x'));\n", 'node --test'],
+  gcc: ['c/a.c', 'int main(void) { return 0; }\n', 'gcc -o "$TMPDIR/a" c/a.c && "$TMPDIR/a" && cp -p c/a.c "$TMPDIR"'],
+  go: ['a_test.go', 'package a\n\nimport "testing"\n\nfunc Test(t *testing.T) { t.TempDir() }\n', 'go test .'],
+};
+
+// writeSuites writes suite.sh, which tries to change the workspace and runs the suites that this machine can run, and all.sh, which adds Go's.
+function writeSuites(bench) {
+  const has = (name) => bench.env.PATH.split(':').some((folder) => existsSync(join(folder, name)));
+  const runs = Object.entries(suites).filter(([name]) => has(name)).map(([name, [file, text, command]]) => {
+    write(bench.workspace, file, text);
+    return `{ ${command}; } || exit 1; echo ${name} ran`;
+  });
+  const begin = 'echo alpha > word.txt; chmod 600 kept.txt; touch kept.txt';
+  write(bench.workspace, 'suite.sh', [begin, ...runs.filter((run) => !run.includes('go test')), 'echo $((40 + 2)) passed', ''].join('\n'));
+  write(bench.workspace, 'all.sh', [begin, ...runs, 'echo $((40 + 2)) passed', ''].join('\n'));
+  write(bench.workspace, 'go.mod', 'module a\n\ngo 1.21\n');
+  return tree(bench.workspace);
+}
 
 // Talk is one session of a host: the model's answers, turn by turn, and the results it gets. A turn may be a function that computes the
 // answer.
@@ -65,11 +87,11 @@ class Stage extends Bench {
     Object.assign(this.env, host.variables);
   }
 
-  async talk(turns, below) {
+  async talk(turns, below, seconds = 240) {
     this.talking = new Talk(turns, below);
     const running = new Running(this.command[0], [...this.command.slice(1), ...this.host.session('Do what is to be done.')], { cwd: this.workspace, env: this.env });
     try {
-      const status = await running.status(120);
+      const status = await running.status(seconds);
       const { told, left, fault } = this.talking;
       this.story = () => `\n${this.name} ended with ${status} and printed:\n${running.output}\n${running.errors}\nits model was told:\n${told.map((text, i) => `${i}: ${text}`).join('\n')}`;
       if (fault) throw new Error(fault.message + this.story(), { cause: fault });
@@ -96,6 +118,9 @@ async function installs(bench) {
   await bench.done('init', bench.name);
 }
 
+// formOf returns the command in the sandbox that a refusal names.
+const formOf = (refused) => refused.match(/instead: (.*? confine -- .*?)\. Planning mode is read-only/)?.[1] ?? 'echo no form';
+
 // holds has an agent plan, try forbidden acts, and do them once a person has approved.
 async function holds(bench) {
   const { says } = bench.host;
@@ -108,8 +133,9 @@ async function holds(bench) {
       writeFileSync(join(bench.workspace, parent, 'skills', name, 'SKILL.md'), `---\nname: ${name}\ndescription: Look at a word\n---\n${text}\n`);
     }
   }
-  writeFileSync(join(bench.workspace, 'suite.sh'), 'echo alpha > word.txt; echo $((40 + 2)) passed\n');
+  const before = writeSuites(bench);
   let attested;
+  const form = (talk) => says.shell(formOf(talk.told.at(-1)));
   const { told, below } = await bench.talk(
     [
       says.own('planning_enter_plan_mode', { reason: 'To think it over' }),
@@ -118,7 +144,7 @@ async function holds(bench) {
       says.read(join(bench.workspace, 'kept.txt')),
       says.shell('cat kept.txt'),
       says.shell('sh suite.sh'), // runs by the command that the refusal names, and its changes are dropped
-      (talk) => says.shell(talk.told.at(-1).match(/instead: (.*? confine -- .*?)\. Planning mode is read-only/)?.[1] ?? 'echo no form'),
+      form,
       ...skills,
       says.spawn(order),
       async (talk) => {
@@ -127,7 +153,7 @@ async function holds(bench) {
         return says.own('planning_submit_plan', { summary: 'One word.', steps: [step] });
       },
       async () => {
-        assert.equal(bench.wrote('word.txt'), false, 'written before the plan was approved');
+        assert.deepEqual(tree(bench.workspace), before, 'changed before the plan was approved');
         await bench.approve();
         return says.own('planloop_status', { wait: 50 });
       },
@@ -153,6 +179,39 @@ async function resumes(bench) {
   const mark = (status) => own('planning_mark_step', { step_id: 'S001', status, note: 'word.txt has it' });
   const { first } = await bench.talk([mark('in_progress'), mark('done'), { text: 'The plan is carried out.' }]);
   assert.match(first.system + first.prompts.join('\n'), new RegExp(step.title), bench.story());
+}
+
+// rewrites checks that a host that carries out changed calls runs suites in the sandbox without being refused, once it has proved that; and
+// that without the proof, with a second hook, or with a rule of the user's the call is refused.
+async function rewrites(bench) {
+  const { says, rules } = bench.host;
+  const suite = says.shell('sh suite.sh');
+  const all = { tool: 'Bash', args: { command: 'sh all.sh', timeout: 400_000 } }; // Go builds its library
+  const explicit = (talk) => says.shell(formOf(talk.told.find((text) => refusal.test(text))));
+  mkdirSync(join(bench.workspace, '.claude'), { recursive: true });
+  const before = writeSuites(bench);
+  const ran = new RegExp(`${Object.keys(suites).filter((name) => existsSync(join(bench.workspace, suites[name][0]))).join(' ran[^]*')} ran[^]*42 passed[^]*dropped`);
+  const enter = says.own('planning_enter_plan_mode', { reason: 'To think it over' });
+  const settings = '.claude/settings.local.json';
+  const hook = { hooks: { PreToolUse: [{ matcher: 'Bash', hooks: [{ type: 'command', command: 'true' }] }] } };
+  const cases = [
+    ['a proof', {}, ran],
+    ['a proof by Landlock', {}, ran, 'echo 0 > /proc/sys/user/max_user_namespaces && '],
+    ['another hook', hook, refusal],
+    ['a rule that refuses changed calls', rules('Bash(*--mark*)'), refusal],
+    ["the user's rule", rules('Bash(sh suite.sh)'), refusal],
+  ];
+  const { command } = bench;
+  for (const [name, value, wanted, first] of cases) {
+    write(bench.workspace, settings, value);
+    bench.command = first ? ['unshare', '--user', '--map-root-user', 'sh', '-c', `${first}exec "$@"`, 'sh', ...command] : command;
+    const { told } = await bench.talk([enter, suite, explicit, wanted === ran ? all : suite, says.shell('rm kept.txt'), suite], [], 500);
+    bench.command = command;
+    rmSync(join(bench.workspace, '.claude', 'settings.local.json'));
+    [/mode/, refusal, /42 passed|denied/, wanted, refusal, wanted === ran ? /42 passed[^]*dropped/ : refusal].forEach((text, i) => assert.match(told[i], text, `${name}${bench.story()}`));
+    assert.deepEqual({ ...tree(bench.workspace), [join(bench.workspace, '.claude')]: before[join(bench.workspace, '.claude')] }, before, name);
+    await bench.cancel();
+  }
 }
 
 // breaks kills each hook for a tool: the host may run that tool or not, but never in planning mode.
@@ -272,6 +331,7 @@ async function story(id, host) {
     await host.trust?.(bench, bench.command[0], packages);
     await holds(bench);
     await resumes(bench);
+    if (host.rules && !host.installs) await rewrites(bench);
     await breaks(bench);
     await bench.cancel();
     if (!host.installs) await tells(bench);

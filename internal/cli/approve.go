@@ -225,6 +225,8 @@ func (a *app) decideNow(outcome plan.Outcome) runner {
 
 func decidedText(reply verbs.DecisionReply, comment string) string {
 	switch {
+	case reply.IsOpen:
+		return reply.Message
 	case reply.Runs && comment != "":
 		return "Approved. Agents get your comment. Start it: planloop run"
 	case reply.Runs:

@@ -126,7 +126,8 @@ const (
 func accessFor(command string) (may access, flags map[string]access) {
 	switch command {
 	case "show", "status", "resume", "prompt", "step logs", "log", "plan list", "plan diff", "plan status", "plan allows", "confine",
-		"template list", "template show", "team status", "team members", "servers", "hosts", "version", "help", "completion bash", "completion zsh", "completion fish",
+		"template list", "template show", "team status", "team members", "servers", "hosts", "version", "help",
+		"completion bash", "completion zsh", "completion fish",
 		"completion powershell", cobra.ShellCompRequestCmd, cobra.ShellCompNoDescRequestCmd:
 		return readAccess, nil
 	case "template apply", "step add", "step edit", "step move", "step remove", "step mark", "step claim", "step next", "step skip",

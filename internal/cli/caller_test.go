@@ -40,7 +40,9 @@ func startedTries() map[string][]string {
 		"sync":   {"", "--remove", "--dry-run", "--dry-run=false"},
 		"init":   {"claude", "--remove claude", "--scope project claude", "--dry-run claude", "--check claude"},
 
-		"doctor": {"", "--repair", "--restore damaged-1", "--restore false"},
+		"doctor":    {"", "--repair", "--restore damaged-1", "--restore false"},
+		"team join": {"https://plans.example.com"}, "team share": {"main"}, "team pull": {"main"}, "team leave": {"", "--keep"},
+		"team members": {""}, "team status": {""},
 		"review": {"", "--no-open"}, "demo": {""}, "template save": {"mine", "mine --force"},
 	}
 }

@@ -141,6 +141,9 @@ func (a *app) recordCall(ws *openWorkspace, answer hookAnswer) {
 	ws.presence.RecordHook(a.ancestors, sign)
 	if call.Moment == hook.SessionStart {
 		a.hookSettings(ws.place, string(call.Host)) // notes when they changed, before the session's first call
+		if call.Host == hook.Claude && call.IsNew && a.rewriteProblem(ws, call) == "" {
+			ws.presence.AllowRewrites(a.ancestors)
+		}
 	}
 	if client := ws.client(); client != "" {
 		ws.presence.Touch(client)
@@ -159,8 +162,15 @@ func (a *app) answerCall(ctx context.Context, ws *openWorkspace, call hook.Call)
 	}
 	switch {
 	case call.Moment == hook.BeforeTool:
-		err := a.hookPolicy(ws, call.Host).Check(ctx, call)
-		if refused, ok := errors.AsType[*plan.ValidationError](err); ok {
+		policy := a.hookPolicy(ws, call.Host)
+		err := policy.Check(ctx, call)
+		refused, isRefused := errors.AsType[*plan.ValidationError](err)
+		if isRefused || err == nil {
+			if answer.Command = a.rewritten(ws, policy, call, isRefused); answer.Command != "" {
+				return answer, nil
+			}
+		}
+		if isRefused {
 			withoutField := *refused
 			withoutField.Field = "" // only planloop's own tools have fields
 			answer.Refuse = withoutField.Error()
@@ -375,7 +385,8 @@ type hookReports struct {
 func (h hookReports) Agents() []verbs.ActiveAgent {
 	var all []verbs.ActiveAgent
 	for _, one := range h.Registry.Agents() {
-		work := verbs.ActiveAgent{Agent: h.named(one.Client), Self: one.IsSelf, HTTP: one.HTTP, Host: one.Sign.Host, Answered: one.Sign.ToolChecked}
+		work := verbs.ActiveAgent{Agent: h.named(one.Client), Self: one.IsSelf, HTTP: one.HTTP, Host: one.Sign.Host,
+			Answered: one.Sign.ToolChecked}
 		for _, call := range one.Unseen {
 			work.Unseen = append(work.Unseen, verbs.UnseenCall(call))
 		}

@@ -28,7 +28,8 @@ type definitions struct {
 	found   bool
 }
 
-// findDefinition reads the files of a skill, a command or a subagent. It follows no link out of a project or the home directory.
+// findDefinition reads the files of a skill, a command or a subagent, or with the name hook.AnyName of all. It follows no link out of a
+// project or the home directory.
 func (a *app) findDefinition(call hook.Call, d hook.Definition) (problem string, found bool) {
 	all := definitions{Definition: d, left: maxDefinitions}
 	home, _ := a.home()
@@ -87,7 +88,7 @@ func (d *definitions) walk(files fs.FS, folder string, depth int) {
 					own, problem = d.Read(text)
 				}
 			}
-			isNamed := !ok || strings.EqualFold(name, d.Name) || strings.EqualFold(own, d.Name)
+			isNamed := !ok || d.Name == hook.AnyName || strings.EqualFold(name, d.Name) || strings.EqualFold(own, d.Name)
 			if isNamed || own == hook.AnyName {
 				d.problem, d.found = cmp.Or(d.problem, problem), d.found || isNamed
 			}

@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/planloop/planloop/internal/hosts"
+	"github.com/planloop/planloop/internal/presence"
 	"github.com/planloop/planloop/internal/safetext"
 	"github.com/planloop/planloop/internal/workspace"
 	"github.com/planloop/planloop/plan"
@@ -98,9 +99,9 @@ func (a *app) offerPage(ctx context.Context, o initOptions) error {
 	return a.startBackground(0)
 }
 
-// mayAsk reports whether a person at a terminal can be asked for consent.
+// mayAsk reports whether there may be a person at a terminal to ask for consent.
 func (a *app) mayAsk(o initOptions) bool {
-	return !o.yes && !a.flags.json && a.outIsTerminal && a.whyNoPerson() == ""
+	return !o.yes && !a.flags.json && a.outIsTerminal && a.person().Answer != presence.No
 }
 
 func (a *app) homeMachine() (hosts.Machine, error) {
@@ -191,6 +192,9 @@ func (a *app) refuseInit(ctx context.Context, o initOptions, chosen []hosts.Host
 	}
 	if why == "" && a.caller().Actor.Kind == plan.Agent {
 		why = "this command runs under an agent's host"
+	}
+	if isPlanning := len((workspace.Lookup{Getenv: a.getenv}).Marks()) > 0; o.Remove && why == "" && isPlanning {
+		why = a.whyNoPerson()
 	}
 	if o.Remove && why != "" {
 		return unrelatedToPlan{plan.Refuse(plan.Conflict, "", "only a person may disconnect a host, and "+why,

@@ -114,7 +114,8 @@ func (a *app) joinTeam(ctx context.Context, address, tokenFile string) error {
 		return err
 	}
 	if was, err := team.Load(folder, m.Team); err == nil && was.Address != m.Address {
-		return plan.Refuse(plan.Conflict, "", "this machine is in team "+m.Team+" at "+was.Address, "leave it first: planloop team leave "+m.Team)
+		return plan.Refuse(plan.Conflict, "", "this machine is in team "+m.Team+" at "+was.Address,
+			"leave it first: planloop team leave "+m.Team)
 	}
 	if err := m.Save(folder); err != nil {
 		return err
@@ -206,7 +207,7 @@ func (a *app) beginCopy(ctx context.Context, m team.Membership, p team.Place, lo
 	return a.printReply(p, text+" Agents use it with: planloop --track "+local.TrackName())
 }
 
-// pullTrack makes a local track the copy of a team's. What a local main held continues on a track of its own.
+// pullTrack makes a local track the copy of a team's. The records of a local main continue on a track of their own.
 func (a *app) pullTrack(ctx context.Context, name, in string) error {
 	if err := a.refuseAgent("pulling a track"); err != nil {
 		return err
@@ -246,7 +247,8 @@ func (a *app) pullTrack(ctx context.Context, name, in string) error {
 		return cmp.Or(err, error(plan.Refuse(plan.Conflict, "", "this track is a team's copy already", "use it with --track "+name)))
 	}
 	if trackExists(local) && local.Track != "" {
-		return plan.Refuse(plan.Conflict, "", "a track named "+name+" exists here", "share that one, or delete it: planloop --track "+name+" purge")
+		return plan.Refuse(plan.Conflict, "", "a track named "+name+" exists here",
+			"share that one, or delete it: planloop --track "+name+" purge")
 	}
 	if moved, err := a.moveMain(ctx, local); err != nil {
 		return err
@@ -270,7 +272,8 @@ func (a *app) moveMain(ctx context.Context, main workspace.Workspace) (string, e
 	if err != nil {
 		return "", err
 	}
-	s := session.New(sqlite.New(to.StateDir, sqlite.Options{}), session.Options{Decider: team.LocalFeed{Log: from}, Mark: to, Logger: a.logger()})
+	s := session.New(sqlite.New(to.StateDir, sqlite.Options{}),
+		session.Options{Decider: team.LocalFeed{Log: from}, Mark: to, Logger: a.logger()})
 	return to.Track, errors.Join(s.Pull(ctx), s.Close(), team.CopyValues(to.StateDir, main.StateDir))
 }
 
@@ -310,8 +313,9 @@ func (a *app) leaveTeam(ctx context.Context, name string, keep bool) error {
 	if keep {
 		what = "kept as tracks of this machine"
 	}
-	return a.printReply(map[string]any{"team": m.Team, "copies": n, "kept": keep}, fmt.Sprintf("Left %s; %s %s. The token stays valid until an "+
-		"admin revokes it.", m.Team, plan.Pluralize(n, "copy"), what))
+	return a.printReply(map[string]any{"team": m.Team, "copies": n, "kept": keep},
+		fmt.Sprintf("Left %s; %s %s. The token stays valid until an "+
+			"admin revokes it.", m.Team, plan.Pluralize(n, "copy"), what))
 }
 
 // deleteCopy deletes the log of a former copy.
@@ -399,7 +403,8 @@ func (a *app) teamStatus(cmd *cobra.Command, _ []string) error {
 		}
 		slices.SortFunc(reply.Copies, func(x, y copyView) int { return cmp.Or(cmp.Compare(x.Path, y.Path), cmp.Compare(x.Local, y.Local)) })
 		for _, c := range reply.Copies {
-			fmt.Fprintf(&b, "  %s: track %s of %s, current at %s\n", c.Place, c.Local, c.Path, c.Confirmed.Local().Format("2006-01-02 15:04"))
+			fmt.Fprintf(&b, "  %s: track %s of %s, current at %s\n", c.Place, c.Local, c.Path,
+				c.Confirmed.Local().Format("2006-01-02 15:04"))
 		}
 		replies = append(replies, reply)
 	}

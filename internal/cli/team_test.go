@@ -21,7 +21,8 @@ func TestTeamScripts(t *testing.T) {
 	db, err := postgres.Open(t.Context(), postgrestest.Start(t), postgres.Options{})
 	testenv.Check(t, err)
 	t.Cleanup(db.Close)
-	server, err := teamserver.New(t.Context(), db, teamserver.Options{Address: "https://plans.example.com", Logger: slog.New(slog.NewTextHandler(t.Output(), nil))})
+	server, err := teamserver.New(t.Context(), db, teamserver.Options{Address: "https://plans.example.com",
+		Logger: slog.New(slog.NewTextHandler(t.Output(), nil))})
 	testenv.Check(t, err)
 	web := httptest.NewServer(server.Handler())
 	t.Cleanup(func() { server.EndStreams(); web.Close(); server.Close() })

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"os/exec"
 	"runtime"
 	"strings"
@@ -33,7 +34,26 @@ func (a *app) runWithoutCommand(cmd *cobra.Command, args []string) error {
 	case !a.outIsTerminal:
 		return cmd.Help()
 	}
+	if connected := a.connected(cmd.Context()); len(connected) > 0 {
+		return a.printLines([]string{"planloop is connected to " + strings.Join(connected, ", ") + ". This project has no plan yet.",
+			"Ask your agent: Use planloop to plan how to …",
+			"Then read its plan and decide: planloop review. All commands: planloop --help"})
+	}
 	return a.print(a.welcome(false))
+}
+
+// connected returns the titles of the hosts that planloop is connected to.
+func (a *app) connected(ctx context.Context) (titles []string) {
+	m, err := a.machine(ctx, hosts.User)
+	if err != nil {
+		return nil // then the welcome text helps
+	}
+	for _, h := range m.InspectAll(hosts.Request{Scope: hosts.User}) {
+		if h.Server.IsInstalled() {
+			titles = append(titles, h.Title)
+		}
+	}
+	return titles
 }
 
 // welcomeText says how to begin; all adds where each host keeps what init writes.

@@ -113,7 +113,8 @@ func (a *app) open(ctx context.Context, roots mcpserver.Roots) (*openWorkspace, 
 	}
 	copied.session = s
 	options := verbs.Options{
-		Workspace: describePlace(place), Unicode: config.Unicode, Presence: shared.presence(seen), Actor: shared.actor(), Lease: config.Lease, Limits: config.Limits(),
+		Workspace: describePlace(place), Unicode: config.Unicode, Presence: shared.presence(seen), Actor: shared.actor(),
+		Lease: config.Lease, Limits: config.Limits(),
 		Gates: func(gate string) gates.Level {
 			return config.Gates.Level(gate, gates.ByProfile(config.Gates.Profile, gate))
 		},

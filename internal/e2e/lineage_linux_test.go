@@ -112,7 +112,7 @@ func TestShellOfAnAgentIsTheAgent(t *testing.T) {
 			t.Errorf("%s in the agent's shell:\n%s", command, got)
 		}
 	}
-	if got := p.must("resume"); !strings.Contains(got, `"`+shown+`" is working on S001`) {
+	if got := p.must("resume"); !strings.Contains(got, shown+` is working on S001`) {
 		t.Errorf("resume elsewhere does not wait for the owner:\n%s", got)
 	}
 	p.must("step", "add", "Step number 2", "Step number 3")

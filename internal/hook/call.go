@@ -64,6 +64,7 @@ type Call struct {
 	Event  string // as the command line names it: pre-tool-use
 	Moment Moment
 
+	Mode     string   // the permission mode of Claude Code, "" if unknown
 	Session  string   // the host's own name of the session, "" if unknown
 	Subagent string   // the kind or id of the acting subagent, "" for the session's own agent
 	Version  string   // of the host, "" if unknown
@@ -71,6 +72,7 @@ type Call struct {
 	Roots    []string // the directories open in the host, as far as it lists them
 	Home     string   // the user's home directory; set by the caller of Read, since hosts do not report it
 
+	IsNew       bool // of SessionStart: the host's program has just started with a new session
 	IsCleared   bool // of SessionStart: the user has cleared the conversation, and the session goes on under another name
 	IsContinued bool // of Stop: the agent continues already because a hook asked for it
 
@@ -98,6 +100,7 @@ func (c Call) IsOwn() bool { return c.Effect == Calls && c.Server == OwnServer }
 
 // Answer is a hook's answer. The zero value lets the agent continue and says nothing.
 type Answer struct {
+	Command  string    // of BeforeTool in Claude Code: runs instead of the call's own command, without another say on permissions
 	Refuse   string    // of BeforeTool and AskUser: why the tool must not run, and what to do instead; for the agent
 	Context  string    // of SessionStart, AfterTool and UserPrompt: facts for the agent
 	Continue string    // of Stop: the agent's unfinished work, or the answer to its plan; the agent reads it and continues once
@@ -118,6 +121,9 @@ func (c Call) Write(a Answer) (stdout, stderr []byte, code int) {
 	text := a.text(c.Moment)
 	if a.Approval != nil && text == "" {
 		return c.writeApproval(*a.Approval), nil, 0
+	}
+	if a.Command != "" && text == "" {
+		return c.writeCommand(a.Command)
 	}
 	if c.Host == Windsurf && text != "" { // it reads only the exit code
 		return nil, []byte(text + "\n"), 2
@@ -224,6 +230,19 @@ func (c Call) writeApproval(a Approval) []byte {
 		return nil // the host's own prompt remains
 	}
 	return append(out, '\n')
+}
+
+// writeCommand formats a change of the command, with the other members of the tool's input as they are. It refuses if that fails.
+func (c Call) writeCommand(command string) (stdout, stderr []byte, code int) {
+	input := map[string]jsontext.Value{}
+	err := json.Unmarshal(c.Input, &input)
+	quoted, invalid := jsontext.AppendQuote(nil, command)
+	input["command"] = quoted
+	out, wrong := json.Marshal(c.specific("updatedInput", input), json.Deterministic(true))
+	if err = cmp.Or(err, invalid, wrong); err != nil {
+		return c.Write(Answer{Refuse: "planloop could not change the command: " + err.Error()})
+	}
+	return append(out, '\n'), nil, 0
 }
 
 func (o object) MarshalJSONTo(out *jsontext.Encoder) error {

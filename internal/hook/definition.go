@@ -16,7 +16,7 @@ import (
 
 // Definition is a skill, a slash command or a subagent that a call names. The host reads it from a file, or has it built in.
 type Definition struct {
-	Kind   string // "skill", also for commands, or "subagent"
+	Kind   string // "skill", also for commands, "subagent", or AnyName
 	Name   string // without the name of its plugin
 	Plugin string // "" if the call names none
 
@@ -73,7 +73,7 @@ var (
 	hidden = regexp.MustCompile(`(?m)^[ \t]*(?:\{|\*|<<|["?].*\\)`)
 )
 
-// AnyName is a name that planloop cannot read, so that the file may be any definition's.
+// AnyName is a name that planloop cannot read, so that the file may be any definition's. As the name and kind of a definition it means all.
 const AnyName = "*"
 
 // Read reads the file of a definition, and returns the name that it gives itself, and why it must not start.
@@ -133,9 +133,12 @@ func (d Definition) NameOf(file string) (name string, ok bool) {
 // Folders returns patterns of the folders in which hosts read definitions, relative to a project or the home directory. Hosts read the
 // folders of others as well.
 func (d Definition) Folders() []string {
-	folders := strings.Fields(".*/agents .*/agent .config/*/agents .config/*/agent .gemini/extensions/*/agents")
-	if d.Kind == "skill" {
+	var folders []string
+	if d.Kind == "skill" || d.Kind == AnyName {
 		folders = strings.Fields(".*/skills .*/skill .*/commands .config/*/skills .config/*/skill .gemini/extensions/*/skills")
+	}
+	if d.Kind != "skill" {
+		folders = append(folders, strings.Fields(".*/agents .*/agent .config/*/agents .config/*/agent .gemini/extensions/*/agents")...)
 	}
 	if d.Plugin != "" && !strings.ContainsAny(d.Plugin, `/*?[\`) {
 		folders = append(folders, ".claude/plugins/cache/*/"+d.Plugin)

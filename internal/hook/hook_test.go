@@ -160,3 +160,46 @@ func TestEachTool(t *testing.T) {
 	}
 	golden(t, "tools.golden", b.String())
 }
+
+// TestChangedCommand: a change keeps the rest of the tool's input, decides nothing about permissions, and is for hosts that were seen to
+// carry it out, and commands that may run in the sandbox.
+func TestChangedCommand(t *testing.T) {
+	p := Policy{Confine: "/bin/planloop", IsShadowed: func(Call) bool { return false }}
+	const form = "/bin/planloop confine -- go test ./..."
+	for name, test := range map[string]struct {
+		host                 Host
+		event, tool, command string
+		want                 string
+	}{
+		"a test":              {Claude, "pre-tool-use", "Bash", "go test ./...", form},
+		"in the sandbox":      {Claude, "pre-tool-use", "Bash", form, form},
+		"with a reader":       {Claude, "pre-tool-use", "Bash", form + " | tail -5", form + " | tail -5"},
+		"with a change":       {Claude, "pre-tool-use", "Bash", form + " && rm x", ""},
+		"a change":            {Claude, "pre-tool-use", "Bash", "rm x", ""},
+		"a read":              {Claude, "pre-tool-use", "Bash", "ls", ""},
+		"another shell":       {Claude, "pre-tool-use", "run_in_terminal", "go test ./...", ""},
+		"Codex":               {Codex, "pre-tool-use", "Bash", "go test ./...", ""},
+		"Gemini CLI":          {Gemini, "before-tool", "run_shell_command", "go test ./...", ""},
+		"Copilot":             {VSCode, "pre-tool-use", "bash", "go test ./...", ""},
+		"opencode's own hook": {Opencode, "tool-execute-before", "bash", "go test ./...", ""},
+	} {
+		payload := `{"session_id":"s","permission_mode":"plan","tool_name":"` + test.tool + `","tool_input":{"command":"` + test.command +
+			`","description":"d","run_in_background":true}}`
+		if test.host == Codex || test.host == Gemini {
+			payload = strings.Replace(payload, `,"description":"d","run_in_background":true`, "", 1)
+		}
+		c := testenv.Must(Read(test.host, test.event, []byte(payload)))(t)
+		if got := p.Confined(c); got != test.want {
+			t.Errorf("%s: %q, not %q", name, got, test.want)
+		}
+		if test.want == "" {
+			continue
+		}
+		out, _, code := c.Write(Answer{Command: test.want})
+		want := `{"hookSpecificOutput":{"hookEventName":"PreToolUse","updatedInput":{"command":"` + test.want +
+			`","description":"d","run_in_background":true}}}` + "\n"
+		if string(out) != want || code != 0 || c.Mode != "plan" {
+			t.Errorf("%s: %s, code %d, mode %q", name, out, code, c.Mode)
+		}
+	}
+}

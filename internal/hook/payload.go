@@ -69,9 +69,11 @@ func Read(host Host, event string, payload []byte) (Call, error) {
 	r := reader{}
 	at := membersOf(host)
 	top := r.members(payload, at.session, at.subagent, at.version, at.dir, at.roots, at.use, at.tool, at.input, at.result, at.starts,
-		continuationMembers, serverMembers, nameMembers, "invocationNum source last_assistant_message transcript_path turn_id")
+		continuationMembers, serverMembers, nameMembers,
+		"permission_mode", "invocationNum source last_assistant_message transcript_path turn_id")
 	c := bare
 	c.Session, c.Subagent, c.Version = r.text(top[at.session]), r.text(top[at.subagent]), r.text(top[at.version])
+	c.Mode = r.text(top["permission_mode"])
 	c.Dir, c.Roots = r.text(top[at.dir]), r.texts(top[at.roots])
 	if c.Dir == "" && len(c.Roots) > 0 {
 		c.Dir = c.Roots[0]
@@ -92,7 +94,7 @@ func Read(host Host, event string, payload []byte) (Call, error) {
 			}
 		}
 	case SessionStart:
-		c.IsCleared = r.text(top["source"]) == "clear"
+		c.IsNew, c.IsCleared = r.text(top["source"]) == "startup", r.text(top["source"]) == "clear"
 		if number := string(top["invocationNum"]); number != "" && number != "0" {
 			c.Moment = OtherMoment
 		}

@@ -92,6 +92,22 @@ func (p Policy) checkHold(hold toolbox.Hold, c Call) error {
 	return hold.Refuse("", unknown, "")
 }
 
+// Confined returns the command that runs a call's own in the sandbox: that command if it does so itself, or the one that its refusal names.
+// It returns "" if the host is not known to run a changed command, or if there is no such command.
+func (p Policy) Confined(c Call) string {
+	if p.Confine == "" || c.Host != Claude || c.Tool != "Bash" || c.Effect != Runs || c.Command == "" {
+		return ""
+	}
+	begin := p.Confine + " confine -- "
+	if !strings.HasPrefix(c.Command, begin) {
+		c.Command = toolbox.HostVerdict(c.Command, p.Confine, p.ReadOnlyCommands...).Instead
+	}
+	if !strings.HasPrefix(c.Command, begin) || p.checkHold(toolbox.Hold{}, c) != nil {
+		return ""
+	}
+	return c.Command
+}
+
 // checkPaths refuses a writing tool, unless each path that it writes to is free or the host's own note.
 func (p Policy) checkPaths(ctx context.Context, c Call) error {
 	for _, given := range c.Paths {

@@ -46,7 +46,7 @@ const ownTerminal = "run it in your own terminal" // the way of most refusals
 func no(why string) Finding { return Finding{Answer: No, Why: why, Way: ownTerminal} }
 
 func unknown(why, way string) Finding {
-	return Finding{Answer: CannotTell, Why: "planloop cannot tell whether one is here: " + why, Way: way}
+	return Finding{Answer: CannotTell, Why: "planloop cannot tell whether a person is here: " + why, Way: way}
 }
 
 // Present returns whether a person sits at the terminal. It cannot detect a program that takes over the user's own terminal.

@@ -352,7 +352,7 @@ func (workspace *Workspace) plan(state plan.State, p *plan.Plan, approval *plan.
 	}
 	if a := p.Approval; a != nil {
 		way := plan.Way(a.Way)
-		shown.Approval = &Approval{way.Decider(a.By), way}
+		shown.Approval = &Approval{a.Deciders(), way}
 		for _, change := range a.Deviations {
 			shown.Other = append(shown.Other, verbs.LabelledText{Label: "Changed since", Text: change})
 		}

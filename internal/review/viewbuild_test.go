@@ -36,7 +36,7 @@ func TestWhatWaitsForAPerson(t *testing.T) {
 		"a plan": {func(d *workspaces) *workspaces { return d.waiting() }, "plan R1",
 			`A plan is submitted and waits for a person's decision: "Move the`},
 		"work to do":   {func(d *workspaces) *workspaces { return d.active(plan.Spec{Title: "One"}) }, "", `Next is S001 "One".`},
-		"work is done": {func(d *workspaces) *workspaces { return begun(d) }, "", `ann works on S001 "One".`},
+		"work is done": {func(d *workspaces) *workspaces { return begun(d) }, "", `ann is working on S001 "One".`},
 		"a returned plan": {func(d *workspaces) *workspaces {
 			d.waiting()
 			v := look(d.t, d.Workspace)

@@ -39,6 +39,7 @@ func inside(j job, command []string) (int, error) {
 	}
 	listener, err := 0, closeInherited()
 	if err == nil {
+		preferForKill()
 		listener, err = build()
 	}
 	if err == nil {
@@ -84,6 +85,27 @@ func closeInherited() error {
 	}
 	if err := unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{Cur: 1, Max: 1}); err != nil {
 		return fmt.Errorf("limit the size of cores: %w", err)
+	}
+	return nil
+}
+
+// preferForKill has the kernel kill this process and its children first when memory is short, rather than the user's own programs.
+func preferForKill() {
+	_ = os.WriteFile("/proc/self/oom_score_adj", []byte("1000"), 0) // some containers have a read-only /proc
+}
+
+// limitProcesses keeps a command from starting processes without end. The kernel counts those of the namespace alone since Linux 5.14; it
+// never limits root's. Builds start some hundred threads for each processor.
+func limitProcesses() error {
+	most := uint64(4096 + 256*runtime.NumCPU())
+	var limit unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_NPROC, &limit); err != nil {
+		return fmt.Errorf("read the limit of processes: %w", err)
+	}
+	limit.Max = min(limit.Max, most)
+	limit.Cur = min(limit.Cur, limit.Max)
+	if err := unix.Setrlimit(unix.RLIMIT_NPROC, &limit); err != nil {
+		return fmt.Errorf("limit the number of processes: %w", err)
 	}
 	return nil
 }

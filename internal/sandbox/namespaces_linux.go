@@ -56,6 +56,7 @@ func (j job) buildNamespaces() (listener int, err error) {
 		},
 		loopbackUp,
 		func() error { return unix.Chdir(j.Dir) },
+		limitProcesses,
 		dropBoundingSet,
 		j.protectPipes,
 		func() error { return dropCapabilities(0) },

@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -196,6 +197,20 @@ func TestWaysOut(t *testing.T) {
 	}
 }
 
+// TestLimits: the kernel kills a confined command before the user's programs, and within namespaces it may not start processes without end.
+func TestLimits(t *testing.T) {
+	for _, wall := range sandbox.Walls() {
+		out, code := runWithin(t, wall, t.TempDir(), "sh", "-c",
+			"cat /proc/self/oom_score_adj; sed -n 's/^Max processes *//p' /proc/self/limits")
+		score, limits, _ := strings.Cut(out, "\n")
+		var soft, hard int
+		_, err := fmt.Sscan(limits, &soft, &hard)
+		if code != 0 || score != "1000" || wall == sandbox.Namespaces && (err != nil || hard > 4096+256*runtime.NumCPU()) {
+			t.Errorf("%s: exit code %d: %s", wall, code, out)
+		}
+	}
+}
+
 // TestTemporaryFiles: they are removed, whatever modes their folders have. Only an ordinary user needs these modes changed.
 func TestTemporaryFiles(t *testing.T) {
 	temp := t.TempDir()
@@ -220,7 +235,7 @@ func TestOrdinaryUser(t *testing.T) {
 	program := filepath.Join(dir, "test") // the test's own folder is root's
 	testenv.Check(t, errors.Join(os.WriteFile(program, must(os.ReadFile(os.Args[0])), 0o700), os.Chown(dir, user, user),
 		os.Chown(program, user, user)))
-	cmd := exec.CommandContext(t.Context(), program, "-test.run=^Test(NothingLasts|TemporaryFiles)$", "-test.v")
+	cmd := exec.CommandContext(t.Context(), program, "-test.run=^Test(NothingLasts|TemporaryFiles|Limits)$", "-test.v")
 	cmd.Dir, cmd.Env = dir, append(os.Environ(), "TMPDIR="+dir, "HOME="+dir)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: user, Gid: user}}
 	out, err := cmd.CombinedOutput()

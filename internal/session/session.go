@@ -25,7 +25,7 @@ type Options struct {
 	Presence Presence                // nil: no actor is ever seen
 	Mark     Mark                    // nil: planning mode leaves no mark outside the log
 	Decider  Decider                 // decides about a log that is a copy of a team's; nil: this process decides
-	Facts    func(*plan.Facts) error // adds what this process knows about an action, after its Prepare; nil: nothing
+	Facts    func(*plan.Facts) error // adds the server's facts about an action, after its Prepare; nil: none
 	Main     *Session                // of the track main: its signals concern this track too; nil: this is main
 	Changed  func()                  // called after each change by this session, which it must not use; nil: not called
 	Now      func() time.Time        // nil: time.Now

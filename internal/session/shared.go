@@ -225,7 +225,8 @@ func (f Feed) check(from store.Head) (records []plan.Record, hashes []store.Hash
 			return nil, nil, fmt.Errorf("the server's record %d cannot be read: %w", at.Seq+1, err)
 		}
 		if again, err := store.EncodeRecord(record); err != nil || !bytes.Equal(again, line) || record.Seq != at.Seq+1 {
-			return nil, nil, fmt.Errorf("%w: the server's record %d is not in this version's form; update planloop", store.ErrNewer, at.Seq+1)
+			return nil, nil, fmt.Errorf("%w: the server's record %d is not in this version's form; update planloop", store.ErrNewer,
+				at.Seq+1)
 		}
 		at.Seq, at.Hash = record.Seq, at.Hash.Next(line)
 		records, hashes = append(records, record), append(hashes, at.Hash)

@@ -136,7 +136,8 @@ func TestCopiesFollowTheTeam(t *testing.T) {
 		do(t, a, plan.MarkStep{Step: 1, Status: plan.Done})
 		outcome := do(t, b, plan.MarkStep{Step: 2, Status: plan.Done})
 		if outcome.Before.Revision != 2 || outcome.After.Revision != 3 || len(outcome.Events) == 0 {
-			t.Errorf("%d at most: %d became %d with %d events", atMost, outcome.Before.Revision, outcome.After.Revision, len(outcome.Events))
+			t.Errorf("%d at most: %d became %d with %d events", atMost, outcome.Before.Revision, outcome.After.Revision,
+				len(outcome.Events))
 		}
 		sameLog(t, d, b, logB)
 		testenv.Check(t, a.Pull(t.Context()))
@@ -154,7 +155,8 @@ func TestLostAnswer(t *testing.T) {
 	s, log := join(t, d)
 	do(t, s, setUp("One"))
 	d.lose = true
-	if _, err := s.Do(t.Context(), alice, plan.MarkStep{Step: 1, Status: plan.InProgress, Note: "begun"}, nil); !errors.Is(err, errOffline) {
+	mark := plan.MarkStep{Step: 1, Status: plan.InProgress, Note: "begun"}
+	if _, err := s.Do(t.Context(), alice, mark, nil); !errors.Is(err, errOffline) {
 		t.Fatalf("got %v", err)
 	}
 	testenv.Check(t, s.Pull(t.Context()))
@@ -173,7 +175,8 @@ func TestChangedBasis(t *testing.T) {
 	changes := 2
 	d.before = func() {
 		if changes--; changes >= 0 {
-			_, err := d.Do(t.Context(), alice, plan.AddSteps{Steps: []plan.NewStep{{Spec: plan.Spec{Title: fmt.Sprint("More ", changes)}}}}, nil)
+			more := plan.AddSteps{Steps: []plan.NewStep{{Spec: plan.Spec{Title: fmt.Sprint("More ", changes)}}}}
+			_, err := d.Do(t.Context(), alice, more, nil)
 			testenv.Check(t, err)
 		}
 	}

@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/planloop/planloop/internal/sandbox"
 	"github.com/planloop/planloop/internal/shell"
 )
 
@@ -25,11 +26,13 @@ var (
 	lasting   = flag.Duration("for", 15*time.Second, "how long at most")
 	sole      = flag.String("sole", "", "the one command that TestAllowedCommandsOnlyRead runs, whatever the classifier says of it")
 	from      = flag.String("from", "", "a `FILE` of commands to take in the place of made-up ones, one on a line, ␤ for a newline")
+	soleWall  = flag.String("sole-wall", "", "the wall to run it in: namespaces or landlock")
 	soleIn    = flag.String("sole-in", "ws", "the folder of the scratch world to run it in")
 )
 
 // TestAllowedCommandsOnlyRead: generated commands that the classifier allows change nothing, start only programs from the
-// tables, and connect to nothing.
+// tables, and connect to nothing. A share of all commands runs within each wall of package sandbox instead: there nothing they do may have
+// an effect outside, and nothing may outlive the call.
 func TestAllowedCommandsOnlyRead(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it starts hundreds of commands")
@@ -51,8 +54,8 @@ func TestAllowedCommandsOnlyRead(t *testing.T) {
 		workers.Go(func() { p.work(s) })
 	}
 	if *sole != "" {
-		p.jobs <- job{Command: *sole, Dir: *soleIn}
-		if !special(*sole) {
+		p.jobs <- job{Command: *sole, Dir: *soleIn, Wall: *soleWall}
+		if !special(*sole) && *soleWall == "" {
 			p.jobs <- job{Command: *sole, Dir: *soleIn, Host: true}
 			p.jobs <- job{Command: *sole, Dir: *soleIn, Host: true, Zsh: true}
 		}
@@ -66,6 +69,9 @@ func TestAllowedCommandsOnlyRead(t *testing.T) {
 	p.report(time.Since(began))
 }
 
+// confinedShare is the number of generated commands of which one runs in each wall. Building a wall costs as much as many commands.
+const confinedShare = 100
+
 // proof is one run of the test.
 type proof struct {
 	t         *testing.T
@@ -73,11 +79,12 @@ type proof struct {
 	jobs      chan job
 	made      int
 
-	mu      sync.Mutex
-	ran     map[string]int // by the program the command begins with
-	count   int
-	slow    time.Duration
-	escapes int
+	mu       sync.Mutex
+	ran      map[string]int // by the program the command begins with
+	count    int
+	confined int
+	slow     time.Duration
+	escapes  int
 }
 
 // generate makes commands and passes on the allowed ones.
@@ -95,6 +102,9 @@ func (p *proof) generate(count int, until time.Time) {
 			command = p.generator.command()
 		}
 		dir, host := p.generator.place()
+		if walls := sandbox.Walls(); p.made%confinedShare < len(walls) && !strings.ContainsRune(command, 0) && !endless(command) {
+			p.jobs <- job{Command: command, Dir: dir, Wall: string(walls[p.made%confinedShare])}
+		}
 		if strings.ContainsRune(command, 0) || !shell.Classify(command).Allowed || endless(command) {
 			continue
 		}
@@ -144,7 +154,7 @@ func special(command string) bool {
 
 var specially = regexp.MustCompile(`git|go|\$'`)
 
-func (p *proof) work(s *sandbox) {
+func (p *proof) work(s *enclosure) {
 	defer func() { _ = s.close() }()
 	for j := range p.jobs {
 		o, err := s.run(j)
@@ -167,6 +177,9 @@ func (p *proof) note(j job, o outcome) {
 		}
 	}
 	p.count++
+	if j.Wall != "" {
+		p.confined++
+	}
 	if o.Took > time.Second {
 		p.slow += o.Took
 		p.t.Logf("%v: %q", o.Took, j.Command)
@@ -176,8 +189,8 @@ func (p *proof) note(j job, o outcome) {
 	}
 	p.escapes++
 	if p.escapes <= 50 || *seed != 1 {
-		p.t.Errorf("allowed, and it does more than read: %q\n\t%s\n\treplay: -sole %q -sole-in %s", j.Command,
-			strings.Join(o.Found, "\n\t"), j.Command, j.Dir)
+		p.t.Errorf("allowed, or confined by %q, and it does more than read: %q\n\t%s\n\treplay: -sole %q -sole-in %s -sole-wall %q", j.Wall,
+			j.Command, strings.Join(o.Found, "\n\t"), j.Command, j.Dir, j.Wall)
 	}
 }
 
@@ -189,8 +202,8 @@ func (p *proof) report(took time.Duration) {
 		}
 	}
 	p.t.Logf("%d of %d everyday commands are refused", refused, len(everyday))
-	p.t.Logf("seed %d: %d commands made, %d allowed and run, %.0f a second, %v in slow ones; %d escapes", *seed, p.made, p.count,
-		float64(p.count)/took.Seconds(), p.slow, p.escapes)
+	p.t.Logf("seed %d: %d commands made, %d run, %d of them confined, %.0f a second, %v in slow ones; %d escapes", *seed, p.made, p.count,
+		p.confined, float64(p.count)/took.Seconds(), p.slow, p.escapes)
 	var missing, never []string
 	for _, name := range p.generator.programs {
 		if p.ran[name] == 0 {

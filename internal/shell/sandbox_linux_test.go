@@ -4,23 +4,28 @@ package shell_test
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
 
+	"github.com/planloop/planloop/internal/process"
+	"github.com/planloop/planloop/internal/sandbox"
 	"github.com/planloop/planloop/internal/shell"
 )
 
@@ -50,6 +55,7 @@ type job struct {
 	Dir     string // below the world
 	Host    bool   // in a usual environment, like a host's shell, instead of bash_execute's
 	Zsh     bool   // by zsh instead of bash
+	Wall    string // the wall that confines it: then it may try anything, and is not watched
 }
 
 // outcome lists a command's forbidden acts; it is empty if there were none.
@@ -59,8 +65,8 @@ type outcome struct {
 	Fault string // the sandbox does not work
 }
 
-// sandbox is the test's handle of a sandbox.
-type sandbox struct {
+// enclosure is the test's handle of a sandbox.
+type enclosure struct {
 	cmd *exec.Cmd
 	in  *json.Encoder
 	out *json.Decoder
@@ -73,7 +79,7 @@ var errNoSandbox = errors.New("no sandbox can be made here")
 // programsVariable passes the allowed programs to the keeper.
 const programsVariable = "PLANLOOP_TEST_PROGRAMS"
 
-func newSandbox(programs []string) (*sandbox, error) {
+func newSandbox(programs []string) (*enclosure, error) {
 	uid := os.Getuid()
 	if uid == 0 {
 		uid = 65534 // an escaped process has no rights on the machine
@@ -105,7 +111,7 @@ func newSandbox(programs []string) (*sandbox, error) {
 	if err := cmd.Start(); err != nil {
 		return nil, fmt.Errorf("%w: %w", errNoSandbox, err)
 	}
-	s := &sandbox{cmd: cmd, in: json.NewEncoder(in), out: json.NewDecoder(out), end: in}
+	s := &enclosure{cmd: cmd, in: json.NewEncoder(in), out: json.NewDecoder(out), end: in}
 	var ready outcome
 	if err := s.out.Decode(&ready); err != nil || ready.Fault != "" {
 		return nil, fmt.Errorf("%w: %s %w", errNoSandbox, ready.Fault, errors.Join(err, s.close()))
@@ -113,7 +119,7 @@ func newSandbox(programs []string) (*sandbox, error) {
 	return s, nil
 }
 
-func (s *sandbox) run(j job) (outcome, error) {
+func (s *enclosure) run(j job) (outcome, error) {
 	var o outcome
 	if err := s.in.Encode(j); err != nil {
 		return o, err
@@ -125,7 +131,7 @@ func (s *sandbox) run(j job) (outcome, error) {
 	return o, err
 }
 
-func (s *sandbox) close() error {
+func (s *enclosure) close() error {
 	_ = s.end.Close()
 	return s.cmd.Wait()
 }
@@ -151,6 +157,8 @@ func sandboxed() {
 }
 
 type keeper struct {
+	reached atomic.Int32 // connections to this process
+
 	watch  *watch
 	runner int // its process
 	before map[string]state
@@ -166,7 +174,7 @@ func keep() error {
 		return err
 	}
 	k := &keeper{}
-	if err := k.start(); err != nil {
+	if err := errors.Join(k.listen(), k.start()); err != nil {
 		return err
 	}
 	k.before = snapshot()
@@ -309,14 +317,20 @@ func (k *keeper) listener() (int, error) {
 func (k *keeper) run(j job) (outcome, error) {
 	began := time.Now()
 	k.watch.begin()
-	if err := json.NewEncoder(k.in).Encode(j); err != nil {
+	if j.Wall != "" {
+		if err := confine(j); err != nil {
+			return outcome{}, err
+		}
+	} else if err := json.NewEncoder(k.in).Encode(j); err != nil {
 		return outcome{}, err
-	}
-	if !k.out.Scan() {
+	} else if !k.out.Scan() {
 		return outcome{}, fmt.Errorf("the runner ended at %q: %w", j.Command, k.out.Err())
 	}
-	found := k.leftOver(time.Since(began) > commandTime)
+	found := k.leftOver(j.Wall == "" && time.Since(began) > commandTime)
 	found = append(found, k.watch.end()...)
+	if n := k.reached.Swap(0); n > 0 {
+		found = append(found, fmt.Sprintf("connected %d times", n))
+	}
 	if changed(k.before) {
 		found = append(found, differences(k.before, snapshot())...)
 		if err := errors.Join(os.RemoveAll(worldDir), os.Mkdir(worldDir, 0o755), layOut(worldDir)); err != nil {
@@ -438,6 +452,51 @@ func differences(before, after map[string]state) []string {
 	}
 	slices.Sort(list)
 	return list
+}
+
+// listen waits for connections on the sockets that a command could reach, with the loopback up.
+func (k *keeper) listen() error {
+	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return err
+	}
+	request, err := unix.NewIfreq("lo")
+	if err != nil {
+		return err
+	}
+	request.SetUint16(unix.IFF_UP)
+	if err := errors.Join(unix.IoctlIfreq(fd, unix.SIOCSIFFLAGS, request), unix.Close(fd)); err != nil {
+		return fmt.Errorf("start the loopback: %w", err)
+	}
+	for _, at := range [][2]string{{"tcp", "127.0.0.1:80"}, {"unix", "/var/tmp/listening"}, {"unix", "@listening"}} {
+		listener, err := net.Listen(at[0], at[1])
+		if err != nil {
+			return err
+		}
+		go func() {
+			for c, err := listener.Accept(); err == nil; c, err = listener.Accept() { // ends with the process
+				k.reached.Add(1)
+				_ = c.Close()
+			}
+		}()
+	}
+	return nil
+}
+
+// confine runs a command as planloop confine does. Its Dropped folder is the workspace.
+func confine(j job) error {
+	dir := filepath.Join(worldDir, j.Dir)
+	top, _, _ := strings.Cut(j.Dir, "/")
+	cmd := exec.Command("/bin/bash", "--noprofile", "--norc", "-c", j.Command)
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + worldDir + "/home", "LANG=C.UTF-8", "PWD=" + dir}
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = io.Discard, &out
+	o := sandbox.Options{Dir: dir, Dropped: []string{filepath.Join(worldDir, top)}, Walls: []sandbox.Wall{sandbox.Wall(j.Wall)}}
+	result, err := sandbox.Run(context.Background(), &process.Launcher{Program: launcher}, o, cmd, process.Options{Timeout: commandTime})
+	if err == nil && result.ExitCode == sandbox.Failed && strings.Contains(out.String(), sandbox.ErrNoWall.Error()) {
+		err = errors.New(out.String())
+	}
+	return err
 }
 
 // runner runs the commands it receives, one after another.

@@ -95,7 +95,7 @@ func (c *Client) call(ctx context.Context, method, path string, in, out any) err
 		return err
 	}
 	if err := json.Unmarshal(answer, out); err != nil {
-		return &NoAnswer{cause: errors.New(c.http.Origin() + " is not a server of planloop's, or a newer one"),
+		return &NoAnswer{cause: errors.New("the answer of " + c.http.Origin() + " cannot be read; update planloop"),
 			mayChange: method != http.MethodGet}
 	}
 	return nil
@@ -121,7 +121,7 @@ func (c *Client) read(ctx context.Context, method, path string, header http.Head
 // send makes a call and returns a successful answer as soon as it begins.
 func (c *Client) send(ctx context.Context, method, path string, header http.Header, body []byte) (*http.Response, error) {
 	if c == nil {
-		return nil, plan.Refuse(plan.Conflict, "", "this machine is no longer a member of the team", "join it again: planloop team join URL")
+		return nil, plan.Refuse(plan.Conflict, "", "this machine has left the team", "join it again: planloop team join URL")
 	}
 	header.Set("Authorization", "Bearer "+c.token)
 	header.Set(teamwire.FormatHeader, strconv.Itoa(teamwire.Format))

@@ -58,8 +58,8 @@ func (e *Offline) Error() string {
 	}
 	text += "; nothing was changed"
 	if e.MayHaveChanged {
-		text = "the answer to this change was lost, so it may have been made; once `planloop team status` reports a connection, check with " +
-			"`planloop status` before you repeat it"
+		text = "the answer to this change was lost, so it may have been made; once `planloop team status` reports a " +
+			"connection, check with `planloop status` before you repeat it"
 	}
 	return text + " (" + e.cause.Error() + ")"
 }
@@ -241,8 +241,7 @@ func (c *Copy) Age() string {
 	return "of unknown age"
 }
 
-// Presence is what this machine knows of its own agents; it takes those of other machines, whose claims only the server judges, for
-// alive.
+// Presence has the signs of life of this machine's own agents. Those of other machines, which only the server judges, count as alive.
 type Presence struct {
 	Local interface {
 		Touch(name string)

@@ -28,7 +28,7 @@ type Follower struct {
 	StateHome string // with the copies
 	Logger    *slog.Logger
 
-	// Open opens the copy in a state folder, and what this machine knows of the agents there.
+	// Open opens the copy in a state folder, and the signs of life there.
 	Open func(stateDir string, c *Copy) (*session.Session, Presence, error)
 
 	Retry time.Duration // between looks for new copies and, after a failure, tries; 0: 5 s
@@ -214,7 +214,8 @@ func (f *following) stream(ctx context.Context) error {
 	defer stop(nil)
 	silent := time.AfterFunc(silence, func() { stop(errors.New("it was silent")) })
 	defer silent.Stop()
-	response, err := f.client.send(ctx, http.MethodGet, teamwire.WorkspacePath(f.name, "events"), http.Header{"Accept": {"text/event-stream"}},
+	response, err := f.client.send(ctx, http.MethodGet, teamwire.WorkspacePath(f.name, "events"),
+		http.Header{"Accept": {"text/event-stream"}},
 		nil)
 	if err != nil {
 		return err
@@ -279,7 +280,7 @@ func (f *following) reportSeen(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, CallLimit)
 	defer cancel()
 	if err := f.client.Seen(ctx, f.name, seen); err != nil {
-		f.Logger.Debug("the team was not told of this machine's agents", "error", err)
+		f.Logger.Debug("the signs of life of this machine's agents were not sent", "error", err)
 	}
 }
 

@@ -1,4 +1,4 @@
-// Package team makes this machine a member of a team, whose server decides about the tracks that its members share: the
+// Package team makes this machine a member of a team: its server decides about the tracks that its members share. It keeps the
 // membership with its token, the client of the server's API, the copies of shared tracks, and the process that keeps them current.
 // It must not know what a verb or a command is, and takes no address from a workspace's files.
 package team
@@ -41,7 +41,7 @@ type membershipFile struct {
 	Token      string `json:"token"`
 }
 
-// Know takes over what the server says about the holder of the token.
+// Know takes over the server's answer about the holder of the token.
 func (m *Membership) Know(me teamwire.Me) error {
 	m.Team, m.Member, m.Machine, m.Role, m.Page, m.Offline = me.Team, me.Member, me.Machine, me.Role, me.Page, me.Offline
 	err := cmp.Or(teamwire.CheckName("team", m.Team), teamwire.CheckName("member", m.Member))

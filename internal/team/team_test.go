@@ -240,7 +240,8 @@ func TestMembershipFiles(t *testing.T) {
 		t.Error("a file that others can read was accepted")
 	}
 	dir := t.TempDir()
-	for _, text := range []string{`{"team":"../x","workspace":"a","track":"main"}`, `{"team":"a","workspace":"a","track":"main","address":"https://b"}`, `{}`} {
+	for _, text := range []string{`{"team":"../x","workspace":"a","track":"main"}`,
+		`{"team":"a","workspace":"a","track":"main","address":"https://b"}`, `{}`} {
 		testenv.Check(t, os.WriteFile(filepath.Join(dir, team.PlaceFile), []byte(text), 0o600))
 		if _, isCopy, err := team.PlaceOf(dir); err == nil || !isCopy {
 			t.Errorf("%s: %t, %v", text, isCopy, err)
@@ -262,7 +263,8 @@ func TestLabels(t *testing.T) {
 	if got := m.Actor(plan.NewActor(plan.ChannelTerminal, "root")).Name; got != "ann" {
 		t.Errorf("the person is %q", got)
 	}
-	if got := fmt.Sprint(team.WorkspaceNames([]string{"git@example.com:acme/Web_Site.git", "https://example.com/x/api/"}, "/home/ann/site")); got !=
+	remotes := []string{"git@example.com:acme/Web_Site.git", "https://example.com/x/api/"}
+	if got := fmt.Sprint(team.WorkspaceNames(remotes, "/home/ann/site")); got !=
 		"[web-site api site]" {
 		t.Errorf("suggested %s", got)
 	}

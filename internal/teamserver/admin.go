@@ -16,7 +16,7 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// Operator is the actor of what an operator of the server does with its commands.
+// Operator is the actor of the server's commands.
 const Operator = "operator"
 
 // Admin changes teams. Each change is noted in the team's audit.
@@ -25,7 +25,7 @@ type Admin struct {
 	actor string // a member, or Operator
 }
 
-// NewAdmin returns the acts of an actor, whose rights the caller has checked.
+// NewAdmin returns the acts of an actor. The caller has checked its rights.
 func NewAdmin(db *postgres.DB, actor string) Admin { return Admin{db, actor} }
 
 // note adds an entry to a team's audit.
@@ -73,7 +73,7 @@ func (a Admin) CreateTeam(ctx context.Context, name string) (team int64, err err
 func (a Admin) FindTeam(ctx context.Context, name string) (team int64, err error) {
 	err = a.db.Pool().QueryRow(ctx, "SELECT id FROM team WHERE name = $1", name).Scan(&team)
 	if errors.Is(err, pgx.ErrNoRows) {
-		err = fmt.Errorf("there is no team %s; create it with: planloop-server team create %s", plan.Quote(name), name)
+		err = fmt.Errorf("team %s does not exist; create it with: planloop-server team create %s", plan.Quote(name), name)
 	}
 	return team, err
 }
@@ -118,8 +118,8 @@ func (a Admin) SetRole(ctx context.Context, team int64, name string, role teamwi
 // RemoveMember removes a member. All tokens, sign-ins, passkeys and invitations end at once, and votes no longer count.
 func (a Admin) RemoveMember(ctx context.Context, team int64, name string) error {
 	return a.change(ctx, team, "remove_member", map[string]any{"member": name}, func(tx pgx.Tx) error {
-		if err := forMember(ctx, tx, name, "UPDATE member SET removed = now(), subject = NULL WHERE team = $1 AND name = $2 AND removed IS NULL",
-			team, name); err != nil {
+		if err := forMember(ctx, tx, name, `UPDATE member SET removed = now(), subject = NULL
+			WHERE team = $1 AND name = $2 AND removed IS NULL`, team, name); err != nil {
 			return err
 		}
 		for _, query := range []string{"UPDATE token SET revoked = now() WHERE revoked IS NULL AND ",
@@ -145,7 +145,8 @@ func forMember(ctx context.Context, tx pgx.Tx, name, query string, args ...any) 
 const longestToken = 366 * 24 * time.Hour
 
 // CreateToken returns a new token of a member. It is not kept, only its hash.
-func (a Admin) CreateToken(ctx context.Context, team int64, member string, role teamwire.Role, machine string, valid time.Duration) (string, error) {
+func (a Admin) CreateToken(ctx context.Context, team int64, member string, role teamwire.Role, machine string, valid time.Duration) (
+	string, error) {
 	if err := teamwire.CheckName("machine", machine); err != nil {
 		return "", err
 	}
@@ -166,7 +167,8 @@ func (a Admin) CreateToken(ctx context.Context, team int64, member string, role 
 			return err
 		}
 		_, err = tx.Exec(ctx, `INSERT INTO token (team, member, hash, role, machine, expires)
-			SELECT $1, id, $3, $4, $5, now() + $6::interval FROM member WHERE team = $1 AND name = $2`, team, member, hash, role, machine, valid)
+			SELECT $1, id, $3, $4, $5, now() + $6::interval FROM member WHERE team = $1 AND name = $2`,
+			team, member, hash, role, machine, valid)
 		return err
 	})
 }
@@ -223,7 +225,7 @@ func (a Admin) SetSettings(ctx context.Context, team int64, workspace string, se
 			_, err := tx.Exec(ctx, "DELETE FROM policy WHERE team = $1 AND workspace = $2", team, id)
 			return err
 		}
-		now, err := rulesIn(ctx, tx, team, id, 0)
+		now, err := rulesIn(ctx, tx, team, id, 0, "")
 		if err != nil {
 			return err
 		}
@@ -249,7 +251,7 @@ func (a Admin) Settings(ctx context.Context, team int64, workspace string) (set 
 			Scan(&id); err != nil {
 			return err
 		}
-		r, err := rulesIn(ctx, tx, team, id, 0)
+		r, err := rulesIn(ctx, tx, team, id, 0, "")
 		set, members = r.settings, r.members
 		return err
 	})
@@ -257,7 +259,7 @@ func (a Admin) Settings(ctx context.Context, team int64, workspace string) (set 
 }
 
 // PurgeHistory begins a new chain of a track with its present plan and draft, without the history that led to
-// them. Laptops replace their copies; what was copied elsewhere cannot be recalled. It returns the number of records that are gone.
+// them. Laptops replace their copies; other copies cannot be recalled. It returns the number of records that are gone.
 func (a Admin) PurgeHistory(ctx context.Context, team int64, workspace, name string) (gone plan.Revision, err error) {
 	var id int64
 	err = a.db.InTeam(ctx, team, func(tx pgx.Tx) error {
@@ -299,7 +301,7 @@ func (a Admin) PurgeHistory(ctx context.Context, team int64, workspace, name str
 	return state.Revision, a.change(ctx, team, "purge", detail, func(pgx.Tx) error { return nil })
 }
 
-// withoutRevision returns a plan whose approval names no record of the former log.
+// withoutRevision returns a plan with an approval that names no record of the former log.
 func withoutRevision(b plan.Body) plan.Body {
 	if b.Approval != nil {
 		approval := *b.Approval

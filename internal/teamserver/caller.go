@@ -79,9 +79,9 @@ func (s *Server) authenticate(ctx context.Context, header string) (*caller, erro
 // maxLabel keeps the name member/label within plan.MaxName.
 const maxLabel = plan.MaxName - 41
 
-// actor returns the author of an action. Only the token says who it is and what it may do; the
-// request may name an agent of the same member. An engine of the member may do what engines do, which
-// needs no right of a person.
+// actor returns the author of an action. The token alone gives its name and rights; the
+// request may name an agent of the same member. An engine of the member may take the actions of engines, which
+// need no right of a person.
 func (c *caller) actor(label, kind string, a plan.Action) (plan.Actor, error) {
 	clean, err := plan.Text{Max: maxLabel}.Clean(label)
 	if err != nil || clean != label || len(label) > maxLabel || strings.Contains(label, "/") || plan.CheckAgentName("", label) != nil {
@@ -102,7 +102,7 @@ func (c *caller) actor(label, kind string, a plan.Action) (plan.Actor, error) {
 	return plan.NewActor(plan.ChannelAgentShell, name), nil
 }
 
-// isOfEngine reports whether an action is one that engines do by themselves: it records what became of their steps and times.
+// isOfEngine reports whether engines take an action by themselves: it records results of steps, or that a time is over.
 func isOfEngine(a plan.Action) bool {
 	switch a.(type) {
 	case plan.Schedule, plan.PauseRun, plan.ExpireMode:
@@ -111,7 +111,7 @@ func isOfEngine(a plan.Action) bool {
 	return false
 }
 
-// may refuses callers whose role is not among those given.
+// may refuses callers of other roles than those given.
 func (c *caller) may(activity string, roles ...teamwire.Role) error {
 	for _, role := range roles {
 		if c.role == role {

@@ -99,24 +99,23 @@ type change struct {
 	after  plan.Revision
 }
 
-// errChanged means that the state differs from what the caller's checks rely on.
-var errChanged = &teamwire.Error{Code: teamwire.CodeChanged, Problem: "the plan has changed since you looked", Fix: "look again"}
+// errChanged means that the caller's checks no longer hold.
+func errChanged() error {
+	return wrong(teamwire.CodeChanged, "the plan has changed since you looked", "look again")
+}
 
 // decide decides about a change on the newest state of a track, and records it.
 func (s *Server) decide(ctx context.Context, t *track, ch change) (*teamwire.DoReply, error) {
-	if reply, err := s.repeated(ctx, t, ch); reply != nil || err != nil {
-		return reply, err
-	}
-	head, err := t.log.Head(ctx)
+	rules, err := s.readRules(ctx, t.team, t, ch.key)
 	if err != nil {
 		return nil, err
 	}
-	if ch.chain != "" && ch.chain != head.Chain && head.Seq > 0 || ch.after > head.Seq {
-		return nil, chainError(head)
+	if rules.keyed > 0 {
+		reply := &teamwire.DoReply{Seq: rules.keyed}
+		return reply, s.addRecords(ctx, t, ch.after, reply)
 	}
-	rules, err := s.readRules(ctx, t.team, t)
-	if err != nil {
-		return nil, err
+	if ch.chain != "" && ch.chain != rules.chain && rules.seq > 0 || ch.after > rules.seq {
+		return nil, chainError(store.Head{Chain: rules.chain, Seq: rules.seq})
 	}
 	if _, ends := ch.action.(plan.ShareTrack); rules.sharing != 0 && !ends {
 		return nil, wrong(teamwire.CodeExists, "a member is sharing this track, and its history is not complete", "wait for it")
@@ -127,16 +126,22 @@ func (s *Server) decide(ctx context.Context, t *track, ch change) (*teamwire.DoR
 	}
 	outcome, err := t.session.Do(store.WithKey(ctx, ch.key), ch.by, ch.action, func(now plan.State, facts *plan.Facts) error {
 		if ch.basis != nil && *ch.basis != plan.BasisOf(now) {
-			return errChanged
+			return errChanged()
+		}
+		if run := now.OpenRun(); run != nil && isOfEngine(ch.action) && ch.by.Channel == plan.ChannelEngine &&
+			plan.MemberOf(run.By) != plan.MemberOf(ch.by.Name) {
+			return plan.Refuse(plan.Conflict, "", "only an engine of "+run.By+" carries out this run", "wait for its end")
 		}
 		facts.Resolutions, facts.Definitions, facts.Missing = ch.claims.Resolutions, ch.claims.Definitions, ch.claims.Missing
 		facts.Limits, facts.Policy, facts.Members = rules.settings.limits(), rules.settings.policy(), rules.members
 		return former.add(now, facts)
 	})
 	if errors.Is(err, store.ErrRepeated) { // another try with the same key was faster
-		if reply, err := s.repeated(ctx, t, ch); reply != nil || err != nil {
-			return reply, err
+		reply := &teamwire.DoReply{}
+		if reply.Seq, _, err = t.log.ByKey(ctx, ch.key); err == nil {
+			err = s.addRecords(ctx, t, ch.after, reply)
 		}
+		return reply, err
 	}
 	if err != nil {
 		return nil, s.pointToPage(err, ch)
@@ -146,19 +151,6 @@ func (s *Server) decide(ctx context.Context, t *track, ch change) (*teamwire.DoR
 		reply.Seq = outcome.After.Revision
 		s.metrics.records.Add(1)
 	}
-	return reply, s.addRecords(ctx, t, ch.after, reply)
-}
-
-// repeated returns the answer to a key that the log has, or nil.
-func (s *Server) repeated(ctx context.Context, t *track, ch change) (*teamwire.DoReply, error) {
-	if ch.key == "" {
-		return nil, nil
-	}
-	seq, found, err := t.log.ByKey(ctx, ch.key)
-	if err != nil || !found {
-		return nil, err
-	}
-	reply := &teamwire.DoReply{Seq: seq}
 	return reply, s.addRecords(ctx, t, ch.after, reply)
 }
 

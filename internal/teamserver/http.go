@@ -28,7 +28,7 @@ type endpoint func(http.ResponseWriter, *http.Request, *caller) (any, error)
 func (s *Server) Handler() http.Handler {
 	mux := http.NewServeMux()
 	for pattern, answer := range map[string]endpoint{
-		"GET /v1/me":                             func(_ http.ResponseWriter, r *http.Request, c *caller) (any, error) { return s.me(r.Context(), c) },
+		"GET /v1/me":                             s.me,
 		"GET /v1/members":                        s.listMembers,
 		"GET /v1/w/{ws}/tracks":                  s.listTracks,
 		"GET /v1/w/{ws}/events":                  s.streamHeads,
@@ -156,7 +156,7 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	json.MarshalWrite(w, e)
 }
 
-// describe returns an error in the words of the API. What the caller could not mend is only logged.
+// describe returns an error in the words of the API. The cause of a failure of the server is only logged.
 func (s *Server) describe(r *http.Request, err error) *teamwire.Error {
 	var size *http.MaxBytesError
 	switch e, isOwn := errors.AsType[*teamwire.Error](err); {
@@ -174,7 +174,8 @@ func (s *Server) describe(r *http.Request, err error) *teamwire.Error {
 		s.log.Error("a request failed", "path", r.Pattern, "error", err)
 	}
 	problem := "the server failed, and its log says why"
-	for _, known := range []error{store.ErrBusy, store.ErrConflict, store.ErrUnreachable, store.ErrFull, store.ErrReadOnly, store.ErrDamaged} {
+	for _, known := range []error{store.ErrBusy, store.ErrConflict, store.ErrUnreachable, store.ErrFull, store.ErrReadOnly,
+		store.ErrDamaged} {
 		if errors.Is(err, known) {
 			problem = known.Error()
 		}
@@ -196,7 +197,8 @@ func decode(r *http.Request, into any) error {
 	if err == nil || errors.As(err, new(*http.MaxBytesError)) {
 		return err
 	}
-	return wrong(teamwire.CodeInvalid, "the request cannot be read: "+plan.Shorten(err.Error(), 200), "update planloop if it is older than the server")
+	return wrong(teamwire.CodeInvalid, "the request cannot be read: "+plan.Shorten(err.Error(), 200),
+		"update planloop if it is older than the server")
 }
 
 // failuresPerSecond is the rate of requests without a valid token from one address.

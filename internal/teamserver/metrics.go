@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// metrics counts what the server does. Its labels name no team, member or track.
+// metrics counts requests, records and streams. Its labels name no team, member or track.
 type metrics struct {
 	mu       sync.Mutex
 	requests map[requestLabels]int64

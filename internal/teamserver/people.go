@@ -37,7 +37,7 @@ type memberPage struct {
 	used time.Time
 }
 
-// mostPages bounds the members whose pages are kept.
+// mostPages bounds the number of kept pages, one for each member.
 const mostPages = 500
 
 func newPeople(s *Server) (*people, error) {
@@ -70,7 +70,8 @@ func (p *people) page(who *person) (*web.Server, error) {
 			delete(p.pages, oldest)
 		}
 		shown := workspaces{p.Server, &caller{team: who.team, memberID: who.member, member: who.name}}
-		server, err := web.New(web.Options{Workspaces: shown, Person: plan.NewActor(plan.ChannelPage, who.name), Logger: p.log, Public: &web.Public{Host: p.host, Age: p.age}})
+		server, err := web.New(web.Options{Workspaces: shown, Public: &web.Public{Host: p.host, Age: p.age}, Logger: p.log,
+			Person: plan.NewActor(plan.ChannelPage, who.name)})
 		if err != nil {
 			return nil, err
 		}
@@ -102,7 +103,7 @@ func (p *people) link(who *person) (string, error) {
 //go:embed page
 var signInPage embed.FS
 
-// ServeHTTP answers what is not of the API.
+// ServeHTTP answers requests outside the API.
 func (p *people) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	for _, header := range web.Policy() {
 		w.Header().Set(header[0], header[1])
@@ -162,7 +163,7 @@ func (p *people) act(w http.ResponseWriter, r *http.Request, act func(*http.Requ
 	_, _ = w.Write(body) // a client that has gone needs no answer
 }
 
-// review serves the review page to a person who is signed in, and shows others the way to sign in.
+// review serves the review page to signed-in members, and redirects others to the sign-in.
 func (p *people) review(w http.ResponseWriter, r *http.Request) {
 	who, err := p.signedIn(r)
 	var page *web.Server

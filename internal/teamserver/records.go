@@ -227,8 +227,8 @@ const mostAgents = 200
 func (s *Server) listMembers(_ http.ResponseWriter, r *http.Request, c *caller) (any, error) {
 	list := []teamwire.Member{}
 	err := s.db.InTeam(r.Context(), c.team, func(tx pgx.Tx) error {
-		rows, err := tx.Query(r.Context(), `SELECT m.name, m.role, coalesce(max(t.used), 'epoch') FROM member m LEFT JOIN token t ON t.member = m.id
-			WHERE m.removed IS NULL GROUP BY m.name, m.role ORDER BY m.name`)
+		rows, err := tx.Query(r.Context(), `SELECT m.name, m.role, coalesce(max(t.used), 'epoch')
+			FROM member m LEFT JOIN token t ON t.member = m.id WHERE m.removed IS NULL GROUP BY m.name, m.role ORDER BY m.name`)
 		if err != nil {
 			return err
 		}

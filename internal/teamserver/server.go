@@ -48,7 +48,7 @@ type Server struct {
 func New(ctx context.Context, db *postgres.DB, opts Options) (*Server, error) {
 	s := &Server{db: db, pool: db.Pool(), opts: opts, log: cmp.Or(opts.Logger, slog.New(slog.DiscardHandler))}
 	s.opts.Rate, s.opts.CheckEvery = cmp.Or(opts.Rate, 50), cmp.Or(opts.CheckEvery, 10*time.Second)
-	s.tracks = &tracks{open: map[int64]*track{}, most: 512}
+	s.tracks = &tracks{open: map[int64]*track{}, most: 512, ids: map[trackName]trackIDs{}}
 	s.feeds.open = map[int64]*feed{}
 	s.rates.limiters = map[string]*limiter{}
 	if err := s.clock.adjust(ctx, s.pool); err != nil {
@@ -68,7 +68,7 @@ func New(ctx context.Context, db *postgres.DB, opts Options) (*Server, error) {
 // EndStreams ends the event streams and the requests that wait, so that the HTTP server can stop.
 func (s *Server) EndStreams() { s.end() }
 
-// Close ends what the server does in the background and closes its tracks. No request may be running.
+// Close ends the background work and closes the tracks. No request may be running.
 func (s *Server) Close() {
 	s.end()
 	s.background.Wait()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -15,9 +16,9 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// Settings are a team's rules, for all workspaces or for one, whose settings then replace the team's.
+// Settings are a team's rules, for all workspaces or for one, where they replace the team's.
 type Settings struct {
-	Approvals    int                 `json:"approvals,omitzero"`      // people who must approve; 0: one person, who may be anybody
+	Approvals    int                 `json:"approvals,omitzero"`      // people who must approve; 0: one, without a list
 	Approvers    []string            `json:"approvers,omitempty"`     // members, and groups as @name; empty: every member
 	Groups       map[string][]string `json:"groups,omitempty"`        // members of each group
 	HighRisk     int                 `json:"high_risk,omitzero"`      // approvals needed on top for a plan with a step of high risk
@@ -114,28 +115,35 @@ func (set Settings) limits() plan.Limits {
 type rules struct {
 	settings Settings
 	members  []string // not removed
-	sharing  int64    // the member whose history is being imported; 0: none
+	sharing  int64    // the member that is importing a history; 0: none
+
+	chain string        // of the track
+	seq   plan.Revision // of its last record
+	keyed plan.Revision // the record with the key that was asked for; 0: none
 }
 
-// readRules reads them as they are now.
-func (s *Server) readRules(ctx context.Context, team int64, t *track) (r rules, err error) {
+// readRules reads them as they are now, and finds the record with a key.
+func (s *Server) readRules(ctx context.Context, team int64, t *track, key string) (r rules, err error) {
 	err = s.db.InTeam(ctx, team, func(tx pgx.Tx) error {
-		r, err = rulesIn(ctx, tx, team, t.workspace, t.id)
+		r, err = rulesIn(ctx, tx, team, t.workspace, t.id, key)
 		return err
 	})
 	return r, err
 }
 
-func rulesIn(ctx context.Context, tx pgx.Tx, team, workspace, track int64) (r rules, err error) {
+func rulesIn(ctx context.Context, tx pgx.Tx, team, workspace, track int64, key string) (r rules, err error) {
 	var settings []byte
 	err = tx.QueryRow(ctx, `SELECT
 		coalesce((SELECT settings FROM policy WHERE team = $1 AND workspace IN (0, $2) ORDER BY workspace DESC LIMIT 1), '{}'),
 		(SELECT coalesce(array_agg(name ORDER BY name), '{}') FROM member WHERE team = $1 AND removed IS NULL),
-		coalesce((SELECT member FROM sharing WHERE track = $3), 0)`, team, workspace, track).Scan(&settings, &r.members, &r.sharing)
+		coalesce((SELECT member FROM sharing WHERE track = $3), 0),
+		coalesce((SELECT chain FROM track WHERE id = $3), ''), coalesce((SELECT seq FROM track WHERE id = $3), 0),
+		coalesce((SELECT seq FROM record WHERE team = $1 AND track = $3 AND key = $4), 0)`, team, workspace, track, key).
+		Scan(&settings, &r.members, &r.sharing, &r.chain, &r.seq, &r.keyed)
 	if err != nil {
 		return rules{}, err
 	}
-	// An unknown member is that of a newer server, whose rule this one could not keep.
+	// A newer server's rule, which this one could not keep, is an error.
 	if err := json.Unmarshal(settings, &r.settings, json.RejectUnknownMembers(true)); err != nil {
 		return rules{}, fmt.Errorf("the team's settings cannot be read: %w", err)
 	}
@@ -143,10 +151,10 @@ func rulesIn(ctx context.Context, tx pgx.Tx, team, workspace, track int64) (r ru
 }
 
 // me describes the caller.
-func (s *Server) me(ctx context.Context, c *caller) (teamwire.Me, error) {
+func (s *Server) me(_ http.ResponseWriter, r *http.Request, c *caller) (any, error) {
 	me := teamwire.Me{Team: c.teamName, Member: c.member, Machine: c.machine, Role: c.role, Format: c.format, Expires: c.expires,
 		Page: s.opts.Address, Now: s.clock.now().UTC()}
-	r, err := s.readRules(ctx, c.team, &track{})
-	me.Offline = r.settings.Offline
+	rules, err := s.readRules(r.Context(), c.team, &track{}, "")
+	me.Offline = rules.settings.Offline
 	return me, err
 }

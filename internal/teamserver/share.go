@@ -17,7 +17,7 @@ import (
 )
 
 // share imports a part of a local history, and marks it as such after the last part. Its records are the
-// laptop's word: who acted in them is not proved.
+// laptop's word: their actors are not proved.
 func (s *Server) share(_ http.ResponseWriter, r *http.Request, c *caller) (any, error) {
 	if err := c.may("share a track", teamwire.RoleMember, teamwire.RoleAdmin); err != nil {
 		return nil, err
@@ -116,7 +116,7 @@ func (s *Server) importRecords(ctx context.Context, t *track, head store.Head, l
 	return head, nil
 }
 
-// foldShared returns the state after a record, whose events nobody has decided about here.
+// foldShared returns the state after a record with events that were decided elsewhere.
 func foldShared(state plan.State, r *plan.Record) (after plan.State, err error) {
 	defer func() {
 		if failed := recover(); failed != nil {

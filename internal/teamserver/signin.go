@@ -44,7 +44,7 @@ func (a Admin) Invite(ctx context.Context, team int64, member string) (secret st
 	})
 }
 
-// person is a member who is signed in, or is about to.
+// person is a member in a browser, signed in or about to be.
 type person struct {
 	team, member int64
 	name         string
@@ -76,7 +76,7 @@ func relyingParty(address string) (w *webauthn.WebAuthn, host string, err error)
 	return w, at.Host, err
 }
 
-// signedIn returns the person whose cookie a request has. Nothing else admits to the page, least of all a token.
+// signedIn returns the person of a request by its cookie. Nothing else admits to the page, least of all a token.
 func (s *Server) signedIn(r *http.Request) (*person, error) {
 	var p person
 	cookie, err := r.Cookie(signInCookie)
@@ -90,7 +90,7 @@ func (s *Server) signedIn(r *http.Request) (*person, error) {
 	return &p, err
 }
 
-// keepChallenge stores what the answer to a challenge is checked with.
+// keepChallenge stores a challenge with the data to check its answer.
 func (s *Server) keepChallenge(ctx context.Context, session *webauthn.SessionData) error {
 	data, err := json.Marshal(session)
 	if err == nil {
@@ -117,7 +117,7 @@ func (s *Server) takeChallenge(ctx context.Context, challenge string) (session w
 	return session, err
 }
 
-// invited returns the member whom an unused invitation names.
+// invited returns the member of an unused invitation.
 func (s *Server) invited(ctx context.Context, secret string) (*person, error) {
 	var p person
 	err := s.pool.QueryRow(ctx, "SELECT team, member, member_name FROM invited($1)", hashToken(secret)).Scan(&p.team, &p.member, &p.name)
@@ -128,7 +128,7 @@ func (s *Server) invited(ctx context.Context, secret string) (*person, error) {
 	return &p, err
 }
 
-// beginInvitation returns what the browser needs to make a passkey.
+// beginInvitation returns the options for a new passkey.
 func (p *people) beginInvitation(r *http.Request) (any, error) {
 	in := struct {
 		Invitation string `json:"invitation"`
@@ -193,7 +193,7 @@ func (p *people) finishInvitation(r *http.Request) (any, error) {
 	})
 }
 
-// beginSignIn returns what the browser needs to sign. Nobody is named: the passkey says who it is.
+// beginSignIn returns the challenge that the browser must sign. It names no member: the passkey does.
 func (p *people) beginSignIn(r *http.Request) (any, error) {
 	if err := decode(r, &struct{}{}); err != nil {
 		return nil, err
@@ -205,7 +205,7 @@ func (p *people) beginSignIn(r *http.Request) (any, error) {
 	return options, p.keepChallenge(r.Context(), session)
 }
 
-// finishSignIn signs a member in whose passkey signed a challenge.
+// finishSignIn signs a member in by the answer of a passkey.
 func (p *people) finishSignIn(r *http.Request) (any, error) {
 	in := struct {
 		Credential rawJSON `json:"credential"`

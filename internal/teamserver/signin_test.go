@@ -139,7 +139,7 @@ func (b *browser) signIn() (link string) {
 	return in.Link
 }
 
-// open follows the link to the page, whose script begins a session.
+// open follows the link to the page and begins a session, as its script does.
 func (b *browser) open(link string) *browser {
 	b.t.Helper()
 	at, err := url.Parse(link)
@@ -182,7 +182,7 @@ func (w *world) invite(member string) string {
 	return secret
 }
 
-// member returns the browser of a member who has registered and opened the page.
+// member returns the browser of a registered member with the page open.
 func (w *world) member(name string) *browser {
 	w.t.Helper()
 	b := w.browser()

@@ -210,12 +210,36 @@ func TestSettingsHold(t *testing.T) {
 	ann.refuse(teamwire.CodeRefused, "POST", trackPath+"do", ann.request(three))
 	check(t, w.admin.SetSettings(t.Context(), w.team, "shop", []byte(`{}`)))
 	ann.do(three)
-	for _, settings := range []string{`{"approvals": 3}`, `{"approvals": 1, "approvers": ["eve"]}`, `{"approvals": 1, "approvers": ["@leads"]}`,
+	for _, settings := range []string{`{"approvals": 3}`, `{"approvals": 1, "approvers": ["eve"]}`,
+		`{"approvals": 1, "approvers": ["@leads"]}`,
 		`{"approvals": 2, "approvers": ["ann"]}`, `{"high_risk": 1}`, `{"lease": "1s"}`, `{"proof": "word"}`, `{"offline": "open"}`,
 		`{"approvals": -1}`, `{"unknown": 1}`, `[]`, ``} {
 		if err := w.admin.SetSettings(t.Context(), w.team, "", []byte(settings)); err == nil {
 			t.Errorf("%s is accepted", settings)
 		}
 	}
-	check(t, w.admin.SetSettings(t.Context(), w.team, "", []byte(`{"approvals": 2, "approvers": ["@leads"], "groups": {"leads": ["ann", "bob"]}}`)))
+	check(t, w.admin.SetSettings(t.Context(), w.team, "",
+		[]byte(`{"approvals": 2, "approvers": ["@leads"], "groups": {"leads": ["ann", "bob"]}}`)))
+}
+
+// TestASubmissionKeepsTheRulesOfItsTime fails if a submitted plan has no policy, or gets that of a later time.
+func TestASubmissionKeepsTheRulesOfItsTime(t *testing.T) {
+	w := newWorld(t)
+	ann := w.as("ann", teamwire.RoleMember)
+	ann.do(setUp("Begin"))
+	check(t, w.admin.SetSettings(t.Context(), w.team, "shop",
+		[]byte(`{"approvals": 2, "approvers": ["@leads"], "groups": {"leads": ["ann", "bob"]}}`)))
+	ann.do(plan.EnterMode{})
+	ann.do(plan.SubmitPlan{Outline: plan.Outline{Objective: "Ship the shop"}, Steps: []plan.NewStep{{Spec: plan.Spec{Title: "Write it"}}}})
+	check(t, w.admin.SetSettings(t.Context(), w.team, "shop", []byte(`{}`)))
+	var got teamwire.Records
+	ann.must("GET", trackPath+"records?after=0", nil, &got)
+	state := plan.State{}
+	for _, record := range records(t, got.Head, got.Records) {
+		state = plan.Fold(state, record)
+	}
+	policy := state.Mode.Request.Policy
+	if policy == nil || policy.Approvals != 2 || !slices.Equal(policy.Approvers, []string{"ann", "bob"}) {
+		t.Errorf("the request has the policy %+v", policy)
+	}
 }

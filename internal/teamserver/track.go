@@ -16,7 +16,7 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// mainTrack is the track of a workspace whose signals concern all its tracks.
+// mainTrack is the track with the signals that concern all tracks of its workspace.
 const mainTrack = "main"
 
 // Bounds of a team.
@@ -44,8 +44,18 @@ type track struct {
 type tracks struct {
 	mu   sync.Mutex
 	open map[int64]*track
-	most int // tracks that stay open unused
+	most int                    // tracks that stay open unused
+	ids  map[trackName]trackIDs // found before; they never change
 }
+
+// trackName names a track of a team.
+type trackName struct {
+	team             int64
+	workspace, track string
+}
+
+// mostIDs bounds the memory for them.
+const mostIDs = 10_000
 
 // useTrack returns an open track of the caller's team. release must be called once.
 func (s *Server) useTrack(ctx context.Context, c *caller, workspace, name string, create bool) (t *track, release func(), err error) {
@@ -77,11 +87,26 @@ type trackIDs struct {
 
 // findTrack returns a track of the caller's team, or pgx.ErrNoRows. The name of another team's finds nothing.
 func (s *Server) findTrack(ctx context.Context, c *caller, workspace, name string) (ids trackIDs, err error) {
+	key := trackName{c.team, workspace, name}
+	s.tracks.mu.Lock()
+	ids, isKnown := s.tracks.ids[key]
+	s.tracks.mu.Unlock()
+	if isKnown {
+		return ids, nil
+	}
 	err = s.db.InTeam(ctx, c.team, func(tx pgx.Tx) error {
 		return tx.QueryRow(ctx, `SELECT w.id, t.id, m.id FROM workspace w JOIN track t ON t.workspace = w.id
 			JOIN track m ON m.workspace = w.id AND m.name = $4 WHERE w.team = $1 AND w.name = $2 AND t.name = $3`,
 			c.team, workspace, name, mainTrack).Scan(&ids.workspace, &ids.id, &ids.main)
 	})
+	if err == nil {
+		s.tracks.mu.Lock()
+		defer s.tracks.mu.Unlock()
+		if len(s.tracks.ids) >= mostIDs {
+			clear(s.tracks.ids)
+		}
+		s.tracks.ids[key] = ids
+	}
 	return ids, err
 }
 
@@ -221,9 +246,14 @@ func (p presence) LastActivity() (last time.Time) {
 func (s *Server) see(ctx context.Context, team, workspace int64, names []string, at []time.Time, heard, gone bool) error {
 	return s.db.InTeam(ctx, team, func(tx pgx.Tx) error {
 		_, err := tx.Exec(ctx, `INSERT INTO sighting AS s (team, workspace, name, at, heard, gone)
-			SELECT $1, $2, name, least(at, now()), CASE WHEN $5 THEN now() END, $6 FROM unnest($3::text[], $4::timestamptz[]) AS u (name, at)
+			SELECT $1, $2, name, least(at, now()), CASE WHEN $5 THEN now() END, $6
+			FROM unnest($3::text[], $4::timestamptz[]) AS u (name, at)
 			ON CONFLICT (workspace, name) DO UPDATE SET at = greatest(s.at, excluded.at), heard = coalesce(excluded.heard, s.heard),
 			gone = excluded.gone`, team, workspace, names, at, heard, gone)
+		if err == nil {
+			_, err = tx.Exec(ctx, "DELETE FROM sighting WHERE workspace = $1 AND greatest(at, heard) < now() - interval '7 days'",
+				workspace)
+		}
 		return err
 	})
 }

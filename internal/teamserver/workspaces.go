@@ -66,7 +66,7 @@ func (ws workspaces) Open(ctx context.Context, id string) (*review.Workspace, er
 		return nil, err
 	}
 	context.AfterFunc(ctx, release)
-	rules, err := ws.readRules(ctx, t.team, t)
+	rules, err := ws.readRules(ctx, t.team, t, "")
 	if err != nil {
 		return nil, err
 	}
@@ -117,7 +117,7 @@ func (ws workspaces) Watch(ctx context.Context) <-chan review.Change {
 	return changes
 }
 
-// Touch implements verbs.Presence: who is at the page counts as no agent's sign of life.
+// Touch implements verbs.Presence. A person at the page is not an agent's sign of life.
 func (p presence) Touch(string) {}
 
 // Join implements verbs.Presence.
@@ -131,7 +131,7 @@ func (s *Server) addRules(t *track) func(*plan.Facts) error {
 		}
 		ctx, cancel := context.WithTimeout(context.Background(), presenceWait)
 		defer cancel()
-		rules, err := s.readRules(ctx, t.team, t)
+		rules, err := s.readRules(ctx, t.team, t, "")
 		if err == nil && rules.sharing != 0 {
 			err = plan.Refuse(plan.Conflict, "", "a member is sharing this track, and its history is not complete", "wait for it")
 		}

@@ -123,7 +123,7 @@ const EventHead = "head"
 // Seen is the body of POST /v1/w/{ws}/seen: the last signs of life of a laptop's agents, by label.
 type Seen struct {
 	Agents map[string]time.Time `json:"agents,omitempty"`
-	Gone   []string             `json:"gone,omitempty"` // whose connection has ended
+	Gone   []string             `json:"gone,omitempty"` // their connections have ended
 }
 
 // ShareRequest is the body of POST /v1/w/{ws}/t/{track}/share: a part of a local history. The track

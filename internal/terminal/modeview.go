@@ -146,7 +146,7 @@ func (v ModeView) inactive() []styledText {
 }
 
 func approvalText(a plan.Approval, now time.Time) string {
-	return "Approved by " + plan.Way(a.Way).Decider(a.By) + " at " + clock(a.At, now) + " (plan " + history.ShortDigest(a.Digest) + ")" +
+	return "Approved by " + a.Deciders() + " at " + clock(a.At, now) + " (plan " + history.ShortDigest(a.Digest) + ")" +
 		prefixed(": ", a.Edits.String()) + prefixed(": ", a.Comment)
 }
 
@@ -248,7 +248,11 @@ func waitingSince(state plan.State, now time.Time) string {
 	if request == nil || state.Draft == nil {
 		return ""
 	}
-	return "Waiting since " + clock(request.At, now) + ". Decide: planloop approve. Let it go: planloop reject"
+	votes := state.VotingText(nil)
+	if votes != "" {
+		votes += " "
+	}
+	return votes + "Waiting since " + clock(request.At, now) + ". Decide: planloop approve. Let it go: planloop reject"
 }
 
 // waitingDraft describes the draft that waits for a decision, and how to decide, in one line; "" without a draft.

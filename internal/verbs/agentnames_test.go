@@ -34,7 +34,7 @@ func (titles) Title(agent string) string {
 // Words that only look like such a name stay as they are.
 func TestNamesForPeople(t *testing.T) {
 	seen := seenNames{"codex#9d51f6": true, "codex#000000": true, "claude-code#a9dcbf": true}
-	const text = "\x1b[2mcodex#9d51f6\x1b[0m (codex#000000) waits for claude-code#a9dcbf: see vscode#123456, color#9d51f6, " +
+	const text = "\x1b[2mcodex#9d51f6\x1b[0m (codex#000000) waits for \"claude-code#a9dcbf\": see vscode#123456, color#9d51f6, " +
 		"my-engine#k3j4h5g, engine#k3j4h5g6 and old#1a2b3c."
 	for name, test := range map[string]struct {
 		active hookedAgents

@@ -80,10 +80,11 @@ func (s *Service) HasRunnableSteps(state plan.State) bool {
 	return state.Plan != nil && s.view(state, Caller{}, Rules{}).hasRunnableSteps()
 }
 
-// connectionName matches an agent's name that was derived from its connection, such as claude-code#a9dcbf, or an engine's. Colour codes
-// of a terminal match too, because they would otherwise become part of the name after them.
+// connectionName matches an agent's name that was derived from its connection, such as claude-code#a9dcbf, with its quotes, or an
+// engine's. Colour codes of a terminal match too, because they would otherwise become part of the name after them.
 var connectionName = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`\x1b\[[0-9;]*m|[\pL\pN._-]+#[0-9a-f]{6}\b|\b` + plan.EnginePrefix + `[a-z2-7]{8}\b`)
+	return regexp.MustCompile(`\x1b\[[0-9;]*m|"[\pL\pN._-]+#[0-9a-f]{6}"|` +
+		`[\pL\pN._-]+#[0-9a-f]{6}\b|\b` + plan.EnginePrefix + `[a-z2-7]{8}\b`)
 })
 
 // ForPeople returns a text with the names of agents as people see them; see NamesForPeople.
@@ -95,9 +96,10 @@ func (s *Service) ForPeople(text string) string { return s.NamesForPeople()(text
 // agents get, and agents choose part of their name.
 func (s *Service) NamesForPeople(known ...string) func(text string) string {
 	short, shared := map[string]string{}, sync.OnceValue(s.sharedNames)
-	shorten := func(name string) string {
-		if _, done := short[name]; !done {
-			short[name] = name
+	shorten := func(found string) string {
+		if _, done := short[found]; !done {
+			short[found] = found
+			name := strings.Trim(found, `"`)
 			stem, suffix, _ := strings.Cut(name, "#")
 			isEngine, title := stem+"#" == plan.EnginePrefix, ""
 			if s.opts.Tracks != nil {
@@ -106,14 +108,14 @@ func (s *Service) NamesForPeople(known ...string) func(text string) string {
 			switch {
 			case suffix == "" || !isEngine && !slices.Contains(known, name) && s.seenLast(name).At.IsZero() || s.isInPlan(name):
 			case isEngine:
-				short[name] = string(plan.Planloop)
+				short[found] = string(plan.Planloop)
 			case !shared()[stem]:
-				short[name] = cmp.Or(title, stem)
+				short[found] = cmp.Or(title, stem)
 			case title != "":
-				short[name] = title + " (" + suffix + ")"
+				short[found] = title + " (" + suffix + ")"
 			}
 		}
-		return short[name]
+		return short[found]
 	}
 	return func(text string) string {
 		if !strings.Contains(text, "#") {

@@ -18,6 +18,7 @@ type DecisionReply struct {
 	Message  string       `json:"message"`
 	Approved string       `json:"approved_plan,omitempty"` // for the agent that relayed the decision
 	Runs     bool         `json:"-"`                       // the approved plan has steps for planloop run
+	IsOpen   bool         `json:"open,omitempty"`          // the plan still waits for approvals
 	Heartbeat
 }
 
@@ -31,6 +32,10 @@ func (s *Service) Decide(ctx context.Context, c Caller, a plan.DecideDraft) (Dec
 	reply := DecisionReply{Outcome: a.Outcome, Phase: outcome.After.PhaseNow(), Heartbeat: s.heartbeat(outcome.After, c)}
 	if outcome.Before.Draft != nil {
 		reply.PlanID = outcome.Before.Draft.ID
+	}
+	if votes := outcome.After.VotingText(nil); votes != "" && a.Outcome == plan.Approved {
+		reply.IsOpen, reply.Message = true, "Your approval is recorded. "+votes
+		return reply, nil
 	}
 	reply.Runs = a.Outcome == plan.Approved && s.view(outcome.After, c, Rules{}).hasRunnableSteps()
 	reply.Message = DecisionText(outcome.After.ModeNow().Decision)

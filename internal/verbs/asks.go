@@ -82,9 +82,9 @@ func (v view) allAsks() []AskView {
 	case phase == plan.PhaseGathering:
 		add(askMode, v.gathering(), "planning mode is on, so no step starts", "")
 	case phase == plan.PhaseSubmitted:
-		add(askMode, v.awaitingApproval(), "a plan waits for a decision", "")
+		add(askMode, v.awaitingApproval(), "a plan waits for a decision", v.state.VotingText(nil))
 	case v.mustDecideDraft():
-		add(askPlan, v.awaitingApproval(), "a plan waits for a decision", "")
+		add(askPlan, v.awaitingApproval(), "a plan waits for a decision", v.state.VotingText(nil))
 	}
 	for _, signal := range v.state.OpenSignals(plan.Blocker) {
 		if hasRun {

@@ -83,6 +83,9 @@ func (s *Service) Headline(state plan.State, c Caller) string {
 		return modeMessage(state)
 	}
 	n := s.view(state, c, Rules{}).nextAction()
+	if n.Reason == PlanCompleted {
+		return "All steps are done; the agent's summary is missing."
+	}
 	if n.step == nil {
 		return n.message
 	}
@@ -91,7 +94,7 @@ func (s *Service) Headline(state plan.State, c Caller) string {
 	case ReadyForTask, WaitingOnAgent, ReadyToRun, Running:
 		for step := range state.Plan.Steps.Running() {
 			if by := Carrier(step); by != "" && !s.Lapsed(step) {
-				return by + " works on " + named(step) + "."
+				return by + " is working on " + named(step) + "."
 			}
 		}
 		if n.step.Status == plan.InProgress {

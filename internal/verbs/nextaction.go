@@ -533,15 +533,17 @@ func (v view) gathering() NextAction {
 const NoDecision = "No decision yet. Stop here and tell the user; do not start this work."
 
 func (v view) awaitingApproval() NextAction {
+	votes := v.state.VotingText(nil)
 	if v.decides() {
 		page := ""
 		if command, can := v.Can(Call{Kind: CallReview}); can { // the page itself does not offer it
 			page = ", or " + command + " in a browser"
 		}
-		return newAction(AwaitingApproval, "The submitted plan waits for your decision.", "Review the plan and decide: ",
+		return newAction(AwaitingApproval, "The submitted plan waits for your decision.",
+			strings.TrimSpace(votes+" Review the plan and decide: ")+" ",
 			Call{Kind: CallApprove}, page, ". Or: ", Call{Kind: CallReturn}, " requests changes, ", Call{Kind: CallReject}, " rejects it.")
 	}
-	const message = "The submitted plan waits for a person's decision."
+	message := "The submitted plan waits for a person's decision." + prefixed(" ", votes)
 	if v.waited {
 		return newAction(AwaitingApproval, message, NoDecision)
 	}

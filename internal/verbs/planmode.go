@@ -158,7 +158,7 @@ func modeMessage(state plan.State) string {
 			decided(mode.Decision)
 	case plan.PhaseSubmitted:
 		return "A plan is submitted and waits for a person's decision: " + plan.Quote(state.Draft.Objective) + " with " +
-			steps(state.Draft) + "."
+			steps(state.Draft) + "." + prefixed(" ", state.VotingText(nil))
 	case plan.PhaseExecuting:
 		return "The approved plan is running: " + plan.Quote(state.Plan.Objective) + " (" + progress(state.Plan) + ")." +
 			proposalText(state) + decided(mode.Decision)
@@ -176,7 +176,8 @@ func proposalText(state plan.State) string {
 	if request.Base != "" {
 		what = "A change of the plan (" + state.Draft.Changes + ") is"
 	}
-	return " " + what + " proposed, and waits for a decision since " + request.At.Local().Format("15:04") + "."
+	return " " + what + " proposed, and waits for a decision since " + request.At.Local().Format("15:04") + "." +
+		prefixed(" ", state.VotingText(nil))
 }
 
 // CancelPlanMode leaves planning mode without a plan. Only a person may.

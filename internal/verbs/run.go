@@ -213,7 +213,7 @@ func (c RunCounts) text() string {
 	var parts []string
 	for _, status := range countedStatuses() {
 		if n := c[status]; n > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", n, status))
+			parts = append(parts, fmt.Sprintf("%d %s", n, strings.ReplaceAll(status, "_", " ")))
 		}
 	}
 	return strings.Join(parts, ", ")

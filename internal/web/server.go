@@ -58,8 +58,8 @@ type ViewAccess struct {
 	Anyone bool   // any browser on this machine may look
 }
 
-// Public describes a page that people reach over HTTPS from other machines. The caller admits only requests of Options.Person, who has
-// signed in. The sign-in stands in for the code from the terminal.
+// Public describes a page that people reach over HTTPS from other machines. The caller admits only requests of Options.Person after a
+// sign-in, which replaces the code from the terminal.
 type Public struct {
 	Host string                            // of its address, as browsers send it
 	Age  func(*http.Request) time.Duration // since the person of a request signed in

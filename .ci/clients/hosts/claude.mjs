@@ -27,6 +27,9 @@ export function configure(where, model) {
   write(where.home, '.claude/settings.json', { permissions: { allow: ['Bash', 'Write', 'Agent', 'Skill', 'mcp__planloop'] } });
 }
 
+// rules are settings by which the user refuses calls.
+export const rules = (rule) => ({ permissions: { deny: [rule] } });
+
 export const session = (prompt) => ['-p', prompt];
 
 export const says = {

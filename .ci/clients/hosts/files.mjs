@@ -1,5 +1,5 @@
 // Files of hosts, and their later content.
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { lstatSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
 // write writes a text, or a value as JSON.
@@ -17,4 +17,15 @@ export function contents(folder) {
     found[path] = entry.isFile() ? readFileSync(path, 'latin1') : 'a folder';
   }
   return found;
+}
+
+// tree describes everything below a folder but its repository: contents, modes and times.
+export function tree(folder) {
+  const entries = Object.entries({ [folder]: 'a folder', ...contents(folder) }).filter(([path]) => !path.startsWith(join(folder, '.git')));
+  return Object.fromEntries(
+    entries.map(([path, content]) => {
+      const { mode, mtimeNs } = lstatSync(path, { bigint: true });
+      return [path, `${mode.toString(8)} ${mtimeNs} ${content}`];
+    }),
+  );
 }

@@ -140,8 +140,8 @@ async function kept() {
     await lost.stop();
     const other = await browser.person({ viewport: { width: 1400, height: 900 } });
     const again = await other.open(await review.link());
-    await again.getByText('4 texts that you have not sent are back.').waitFor();
-    await again.getByText('1 comment sent with your decision').waitFor();
+    await again.getByText('4 unsent texts are back.').waitFor();
+    await again.getByText('1 comment to send with your decision').waitFor();
     await decision(again).getByText('Which lock?').waitFor(); // its list is open
     await picture(again, 'restored-texts');
     await accessible(packages, again, 'texts of another browser');

@@ -86,6 +86,7 @@ async function story() {
   await wide.keyboard.press('Escape');
   await wide.evaluate(() => document.activeElement.blur());
   await wide.setViewportSize({ width: 1100, height: 660 });
+  await wide.mouse.move(0, 0);
   await picture(wide, 'review-inbox');
 }
 

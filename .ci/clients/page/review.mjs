@@ -83,9 +83,9 @@ async function quotesAPassage(page) {
 async function commented(page, review) {
   await comment(page, 2, 'Which lock does the migration take?');
   await comment(page, 5, 'Keep the form until nearly everybody has a passkey.');
-  await page.getByText('2 comments sent with your decision').waitFor();
+  await page.getByText('2 comments to send with your decision').waitFor();
   await page.reload(); // no typed text is lost
-  await page.getByText('2 comments sent with your decision').waitFor();
+  await page.getByText('2 comments to send with your decision').waitFor();
   await quotesAPassage(page);
   await page.getByRole('button', { name: 'Edit step 7' }).click();
   const form = page.locator('form').filter({ has: page.getByRole('button', { name: 'Save' }) });
@@ -219,7 +219,7 @@ async function byKeyboard() {
     await page.locator('textarea:focus').waitFor();
     await keys.type('Who may register a second key?');
     await keys.press('Control+Enter');
-    await page.getByText('1 comment sent with your decision').waitFor();
+    await page.getByText('1 comment to send with your decision').waitFor();
     await keys.press('Escape');
     await blockByBlock(page);
     await keys.press('f');
@@ -262,12 +262,12 @@ async function blockByBlock(page) {
   await page.locator('textarea:focus').waitFor();
   await keys.type('Used twice, it is refused');
   await keys.press('Control+Enter');
-  await page.getByText('2 comments sent with your decision').waitFor();
+  await page.getByText('2 comments to send with your decision').waitFor();
   await keys.press('Escape');
   for (const key of ['ArrowRight', 'ArrowDown', 'ArrowDown', 'Enter']) await keys.press(key);
   await toolbar.getByRole('button', { name: 'Comment c' }).and(page.locator(':focus')).waitFor();
   for (const key of ['ArrowRight', 'ArrowRight', 'Enter']) await keys.press(key);
-  await page.getByText('3 comments sent with your decision').waitFor();
+  await page.getByText('3 comments to send with your decision').waitFor();
   await page.locator('#step-3:focus').waitFor();
   await keys.press('ArrowRight');
   await keys.press('Escape'); // back to the step

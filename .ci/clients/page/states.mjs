@@ -37,8 +37,10 @@ async function plans() {
   await comment(wide, 5, 'Keep the form until nearly everybody has a passkey.');
   await wide.keyboard.press('Escape');
   await wide.keyboard.press('Escape');
-  await wide.getByRole('button', { name: /^Step 2, / }).click();
+  await wide.evaluate(() => { document.activeElement.blur(); for (const e of document.querySelectorAll('*')) if (e.scrollTop) e.scrollTop = 0; });
   await picture(wide, 'plan');
+  await wide.getByRole('button', { name: /^Step 2, / }).click();
+  await picture(wide, 'plan-open');
   const phone = await look(review, { width: 390, height: 844 });
   await phone.getByText('A plan is waiting for your decision').waitFor();
   await picture(phone, 'phone');

@@ -44,7 +44,7 @@ func (l *Log) prepare(ctx context.Context, r plan.Record) (c change, err error) 
 		return c, err
 	}
 	if len(c.line) > MaxRecord {
-		return c, fmt.Errorf("%w: the change has %d bytes and a record at most %d; make it in several parts", store.ErrTooLarge, len(c.line),
+		return c, fmt.Errorf("%w: the change has %d bytes, more than %d; make it in several parts", store.ErrTooLarge, len(c.line),
 			MaxRecord)
 	}
 	return c, l.db.checkUsage(ctx, l.team, len(c.line))
@@ -79,6 +79,9 @@ func (l *Log) Append(ctx context.Context, r plan.Record) (store.Head, error) {
 		defer cancel()
 		l.noteConflict(bound)
 		return store.Head{}, l.describeConflict(ctx, r, err)
+	}
+	if errors.Is(err, store.ErrUnreachable) {
+		return store.Head{}, fmt.Errorf("the change may have been recorded; look before you repeat it: %w", err)
 	}
 	if err != nil {
 		return store.Head{}, err

@@ -73,7 +73,7 @@ func isGone(code string) bool {
 	return code == tooManyConns || strings.HasPrefix(code, shutdownClass) || strings.HasPrefix(code, connectionClass)
 }
 
-// isLost reports whether a connection failed: the server may or may not have done what was asked.
+// isLost reports whether a connection failed: the server may or may not have carried out the request.
 func isLost(err error) bool {
 	if failed, ok := errors.AsType[*pgconn.PgError](err); ok {
 		return isGone(failed.Code)

@@ -37,7 +37,7 @@ type turn struct {
 	users int           // that hold it or wait
 }
 
-// held is what a handle knows while it holds the lock.
+// held is the state of a handle with the lock.
 type held struct {
 	conflicts int
 	row       pgx.Tx // holds the track's row; nil without
@@ -221,17 +221,20 @@ func runBatch[T any](ctx context.Context, db *DB, team int64, row pgx.RowToFunc[
 
 // retry calls f until it succeeds, fails for another reason than a lost connection, or the time is over.
 func (db *DB) retry(ctx context.Context, f func(ctx context.Context, attempt int) error) error {
-	ctx, cancel := context.WithTimeout(ctx, db.opts.Wait)
+	bound, cancel := context.WithTimeout(ctx, db.opts.Wait)
 	defer cancel()
 	delay := 10 * time.Millisecond
 	for attempt := 0; ; attempt++ {
-		err := f(ctx, attempt)
-		if !isLost(err) {
+		err := f(bound, attempt)
+		switch {
+		case err != nil && bound.Err() != nil && ctx.Err() == nil:
+			return fmt.Errorf("%w: it did not answer within %v: %w", store.ErrUnreachable, db.opts.Wait, err)
+		case !isLost(err):
 			return explain(err)
 		}
 		db.pool.Reset() // the other connections are probably lost too
 		select {
-		case <-ctx.Done():
+		case <-bound.Done():
 			return explain(err)
 		case <-time.After(delay):
 		}

@@ -20,7 +20,7 @@ import (
 	"github.com/planloop/planloop/internal/store"
 )
 
-// Limits of what a team may store, in bytes.
+// Limits of a team, in bytes.
 const (
 	MaxValue     = 4 << 20
 	MaxRecord    = 1 << 20
@@ -35,7 +35,7 @@ type Options struct {
 	// MaxConns is the number of connections without the one that listens; default the pool_max_conns of the address, and at least 8.
 	MaxConns int32
 
-	// TeamBytes bounds what a team stores; default MaxTeamBytes.
+	// TeamBytes bounds a team's records and values; default MaxTeamBytes.
 	TeamBytes int64
 
 	// Logger receives the failures that no caller sees; default none.
@@ -55,7 +55,10 @@ type DB struct {
 	usage map[int64]usage // by team
 }
 
-const leastConns = 8
+const (
+	leastConns   = 8
+	oldestServer = 140000 // of PostgreSQL: functions with a body in standard SQL
+)
 
 const defaultWait = 10 * time.Second
 
@@ -89,10 +92,15 @@ func Open(ctx context.Context, dsn string, opts Options) (*DB, error) {
 func checkServer(ctx context.Context, conn *pgx.Conn) error {
 	var replica bool
 	var commit string
-	if err := conn.QueryRow(ctx, `SELECT pg_is_in_recovery(), current_setting('synchronous_commit')`).Scan(&replica, &commit); err != nil {
+	var version int
+	err := conn.QueryRow(ctx, `SELECT pg_is_in_recovery(), current_setting('synchronous_commit'),
+		current_setting('server_version_num')::int`).Scan(&replica, &commit, &version)
+	if err != nil {
 		return err
 	}
 	switch {
+	case version < oldestServer:
+		return errors.New("the database server is older than PostgreSQL 14; update it")
 	case replica:
 		return fmt.Errorf("%w: the database is a replica; use the address of the primary", store.ErrReadOnly)
 	case commit == "off":
@@ -101,7 +109,8 @@ func checkServer(ctx context.Context, conn *pgx.Conn) error {
 	return nil
 }
 
-// Pool returns the pool of connections. Its transactions have no team and the rights of the role that connects: use InTeam for a team's rows.
+// Pool returns the pool of connections. Its transactions have no team and the rights of the role that connects; InTeam is for a team's
+// rows.
 func (db *DB) Pool() *pgxpool.Pool { return db.pool }
 
 // Close ends all watching and closes the connections.
@@ -110,7 +119,7 @@ func (db *DB) Close() {
 	db.pool.Close()
 }
 
-// enterQuery makes the current transaction act as the serving role for one team. It waits for locks no longer than a caller does.
+// enterQuery makes the current transaction act as the serving role for one team.
 const enterQuery = `SELECT set_config('role', 'planloop_server', true), set_config('planloop.team', $1, true)`
 
 // SetTeam makes a transaction act as the serving role for one team: other teams' rows do not exist for it.

@@ -1,6 +1,7 @@
 package postgres_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -125,7 +126,7 @@ func TestTeamsAreApart(t *testing.T) {
 	}
 	for _, statement := range []string{`UPDATE record SET line = ''`, `DELETE FROM record`, `UPDATE track SET seq = 0`, `DELETE FROM track`,
 		`INSERT INTO record SELECT team, track, 9, phase, hash, line, 'k' FROM record`, `DELETE FROM value`, `TRUNCATE record`,
-		`SELECT delete_log(` + fmt.Sprint(own, ",", foreign) + `)`, `INSERT INTO workspace (team, name) VALUES (` + fmt.Sprint(team) + `, 'x')`} {
+		fmt.Sprintf(`SELECT delete_log(%d, %d)`, own, foreign), fmt.Sprintf(`INSERT INTO workspace (team, name) VALUES (%d, 'x')`, team)} {
 		err := db.InTeam(t.Context(), own, func(tx pgx.Tx) error { return second(tx.Exec(t.Context(), statement)) })
 		if failed, ok := errors.AsType[*pgconn.PgError](err); !ok || failed.Code != "42501" {
 			t.Errorf("%s: %v", statement, err)
@@ -244,5 +245,34 @@ func TestLines(t *testing.T) {
 	}
 	if hash != head.Hash || pages < 5 {
 		t.Errorf("%d pages end with %v, want %v", pages, hash, head.Hash)
+	}
+}
+
+// TestServingRole: a role that is only a member of planloop_server can serve; without the membership it is told what it lacks.
+func TestServingRole(t *testing.T) {
+	dsn := postgrestest.Start(t)
+	db, team, track := postgrestest.OpenTeam(t, dsn)
+	t.Cleanup(func() { _, _ = db.Pool().Exec(context.Background(), `DROP ROLE serving`) })
+	execute(t, db, `CREATE ROLE serving LOGIN`)
+	as := strings.Replace(dsn, "user=planloop", "user=serving", 1)
+	if _, err := postgres.Open(t.Context(), as, postgres.Options{}); !errors.Is(err, store.ErrReadOnly) ||
+		!strings.Contains(err.Error(), "grant it planloop_server") {
+		t.Errorf("opened without the membership: %v", err)
+	}
+	execute(t, db, `GRANT planloop_server TO serving`)
+	serving := testenv.Must(postgres.Open(t.Context(), as, postgres.Options{}))(t)
+	defer serving.Close()
+	log := serving.Log(team, track)
+	testenv.Must(log.Watch(t.Context()))(t)
+	head := fill(t, log, 3)
+	testenv.Must(log.PutValue(t.Context(), []byte("value")))(t)
+	testenv.Check(t, log.SaveSnapshot(t.Context(), store.Snapshot{Head: head}))
+	testenv.Must(log.Purge(t.Context(), mark(1, 1)))(t)
+	testenv.Must(serving.EnsureTrack(t.Context(), team, "shop", "second"))(t)
+	for _, statement := range []string{`DELETE FROM record`, `UPDATE record SET phase = ''`,
+		`ALTER TABLE record DISABLE ROW LEVEL SECURITY`} {
+		if _, err := serving.Pool().Exec(t.Context(), statement); err == nil {
+			t.Errorf("the serving role may %s", statement)
+		}
 	}
 }

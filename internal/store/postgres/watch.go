@@ -87,18 +87,16 @@ func (db *DB) WatchTeam(ctx context.Context, team int64) (<-chan []int64, error)
 	w := &teamWatch{team: team, tracks: make(chan []int64, 1)}
 	f := db.feed
 	if err := f.watch(ctx, func() { f.teams[w] = struct{}{} }); err != nil {
+		f.endTeam(w)
 		return nil, err
 	}
-	context.AfterFunc(ctx, func() {
-		f.mu.Lock()
-		defer f.mu.Unlock()
-		f.endTeam(w)
-	})
+	context.AfterFunc(ctx, func() { f.endTeam(w) })
 	return w.tracks, nil
 }
 
-// endTeam is called with mu held.
 func (f *feed) endTeam(w *teamWatch) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	if _, ok := f.teams[w]; ok {
 		delete(f.teams, w)
 		close(w.tracks)
@@ -157,10 +155,11 @@ func (f *feed) close() {
 			l.grown.Close()
 		}
 	}
-	for w := range f.teams {
+	teams := slices.Collect(maps.Keys(f.teams))
+	f.mu.Unlock()
+	for _, w := range teams {
 		f.endTeam(w)
 	}
-	f.mu.Unlock()
 	f.ended.Wait()
 	f.send()
 }
@@ -212,7 +211,7 @@ func (f *feed) send() {
 	tracks := slices.Collect(maps.Keys(f.pending))
 	clear(f.pending)
 	f.mu.Unlock()
-	ctx, cancel := context.WithTimeout(context.Background(), f.db.opts.Wait)
+	ctx, cancel := context.WithTimeout(context.Background(), pollEvery)
 	defer cancel()
 	for _, notice := range notices(f.server, tracks) {
 		if _, err := f.db.pool.Exec(ctx, `SELECT pg_notify($1, $2)`, channel, notice); err != nil {

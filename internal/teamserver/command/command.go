@@ -36,7 +36,8 @@ func New(getenv func(string) string) *cobra.Command {
 				c.dsn = getenv(dsnVariable)
 			}
 			if c.dsn == "" {
-				return errors.New("the address of the database is missing; set " + dsnVariable + " to one like postgres://planloop@db/planloop")
+				return errors.New("the address of the database is missing; set " + dsnVariable +
+					" to one like postgres://planloop@db/planloop")
 			}
 			return nil
 		}}
@@ -51,10 +52,10 @@ meantime. serve never does it. Make a backup first.`,
 	return root
 }
 
-// act is what a command does for a team.
+// act is the work of a command for a team.
 type act func(ctx context.Context, out io.Writer, admin teamserver.Admin, team int64, args []string) error
 
-// command returns a command whose first argument names a team, or a workspace as TEAM/NAME.
+// command returns a command with a first argument that names a team, or a workspace as TEAM/NAME.
 func (c *commands) command(use, short string, args int, do act) *cobra.Command {
 	return &cobra.Command{Use: use, Short: short, Args: cobra.ExactArgs(args), RunE: func(cmd *cobra.Command, args []string) error {
 		return c.open(cmd, func(admin teamserver.Admin) error {
@@ -114,7 +115,7 @@ func (c *commands) member() *cobra.Command {
 		func(ctx context.Context, _ io.Writer, admin teamserver.Admin, team int64, args []string) error {
 			return admin.SetRole(ctx, team, args[1], teamwire.Role(args[2]))
 		})
-	remove := c.command("remove TEAM NAME", "Remove a member, whose tokens and votes end at once", 2,
+	remove := c.command("remove TEAM NAME", "Remove a member; tokens and votes end at once", 2,
 		func(ctx context.Context, out io.Writer, admin teamserver.Admin, team int64, args []string) error {
 			if err := admin.RemoveMember(ctx, team, args[1]); err != nil {
 				return err
@@ -148,7 +149,7 @@ func (c *commands) invite() *cobra.Command {
 			return err
 		})
 	cmd.Long = "Print a link with which a member registers a passkey on the server's page, to sign in and decide there.\n\n" +
-		"It works once, for three days, and for anybody who has it: send it where agents cannot read it."
+		"It works once, for three days: send it where agents cannot read it."
 	cmd.Flags().StringVar(&address, "address", "", "public address of the server, as given to serve")
 	return cmd
 }

@@ -26,6 +26,7 @@ test('each part names its steps', () => {
 
 test('long lists are counted, and arguments that are no object name the tool', () => {
   assert.ok(texts(...[1, 2, 3, 4, 5, 6].map(n => step(n, { risk: 'high', title: 'Act' }))).includes('6 high risk (1, 2, 3 +3)'))
+  assert.ok(texts(step(1, { verify: 'for n in 1 2; do make x >&2; done; until [ -e go ]; do sleep 1; done' })).includes('runs make'))
   assert.ok(texts(step(1, { tool: 'deploy', args: '[' }), step(2, { tool: 'deploy', args: 'null' })).includes('runs deploy'))
 })
 

@@ -96,7 +96,7 @@ CREATE POLICY team ON value USING (team = current_team());
 CREATE POLICY team ON snapshot USING (team = current_team());
 
 GRANT SELECT, INSERT ON team, workspace, track, value TO planloop_server;
-GRANT SELECT ON record TO planloop_server;
+GRANT SELECT ON record, goose_db_version TO planloop_server;
 GRANT UPDATE (bytes) ON track TO planloop_server;
 GRANT SELECT, INSERT, UPDATE, DELETE ON snapshot TO planloop_server;
 

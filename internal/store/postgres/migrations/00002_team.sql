@@ -131,3 +131,4 @@ GRANT UPDATE (used) ON invitation TO planloop_server;
 GRANT UPDATE (credential, used) ON passkey TO planloop_server;
 GRANT DELETE ON passkey, signin, policy TO planloop_server;
 GRANT SELECT, INSERT, UPDATE, DELETE ON sighting, sharing TO planloop_server;
+GRANT SELECT ON goose_db_version TO planloop_server; -- a server checks the version before it serves

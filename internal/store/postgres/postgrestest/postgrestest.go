@@ -1,4 +1,4 @@
-// Package postgrestest starts PostgreSQL for tests. It must not know what is tested.
+// Package postgrestest starts PostgreSQL for tests. It must not know the tests.
 package postgrestest
 
 import (
@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -32,6 +33,8 @@ type Server struct {
 	stdin    io.Closer // the guard stops the server when it is closed, as at this process's end
 	guard    *exec.Cmd
 	settings []string
+
+	databases atomic.Int64 // that were made for tests
 }
 
 // errMissing says that the system has no PostgreSQL.
@@ -94,9 +97,7 @@ func check(t testing.TB, err error) {
 	}
 }
 
-var lastName atomic.Int64
-
-func (s *Server) unused() string { return "test" + strconv.FormatInt(lastName.Add(1), 10) }
+func (s *Server) unused() string { return "test" + strconv.FormatInt(s.databases.Add(1), 10) }
 
 // DSN returns the address of a database. The role is the server's owner.
 func (s *Server) DSN(database string) string {
@@ -122,7 +123,7 @@ func findPrograms() (string, error) {
 			found = append([]string{real}, found...)
 		}
 	}
-	if len(found) == 0 {
+	if len(found) == 0 || runtime.GOOS == "windows" { // the scripts need a shell
 		return "", errMissing
 	}
 	return filepath.Dir(found[len(found)-1]), nil
@@ -156,8 +157,9 @@ func newServer(settings []string) (*Server, error) {
 			return nil, fmt.Errorf("chown: %w: %s", err, out)
 		}
 	}
-	return &Server{programs: programs, dir: dir, settings: append([]string{"listen_addresses=", "unix_socket_directories=" + dir, "fsync=off",
-		"max_connections=200", "shared_buffers=32MB", "jit=off"}, settings...)}, nil
+	usual := []string{"listen_addresses=", "unix_socket_directories=" + dir, "fsync=off", "max_connections=200",
+		"shared_buffers=32MB", "jit=off"}
+	return &Server{programs: programs, dir: dir, settings: append(usual, settings...)}, nil
 }
 
 // Replica returns a running copy of the server that follows it.

@@ -143,7 +143,7 @@ function PendingComments() {
   if (!all.length) return null
   return (
     <details class="going" open={restored.value > 0}>
-      <summary>{count(all.length, 'comment')} sent with your decision</summary>
+      <summary>{count(all.length, 'comment')} to send with your decision</summary>
       <ul role="list">
         {all.map(p => (
           <li key={p.key}>

@@ -18,7 +18,7 @@ const reasons: Record<string, string> = {
   relevant_file_paths: 'no paths for', paths_exist: 'missing paths in', hint_paths: 'missing files in hints of',
 }
 const withVerbs = new Set(['cargo', 'docker', 'git', 'go', 'helm', 'kubectl', 'npm', 'npx', 'pnpm', 'terraform', 'uv', 'yarn'])
-const silent = new Set(['cd', 'echo', 'export', 'set', 'true'])
+const silent = new Set(['cd', 'echo', 'export', 'set', 'true', 'test', '[', 'sleep', 'for', 'case', 'esac', 'done', 'fi'])
 
 // factsOf leaves out the parts about which the plan says nothing.
 export function factsOf(steps: readonly Step[]): Part[] {
@@ -87,8 +87,8 @@ function commandIn(args: string | undefined): string {
 
 // started returns the programs that a shell command starts; with the verb, if the program has verbs.
 function started(command: string): string[] {
-  return command.replace(/"(?:[^"\\]|\\.)*"|'[^']*'/g, '_').split(/&&|\|\||[|;&\n]/).flatMap(part => {
-    const [program = '', verb = ''] = part.trim().split(/\s+/).filter(word => !/^\w+=|^[!({]$/.test(word))
+  return command.replace(/"(?:[^"\\]|\\.)*"|'[^']*'/g, '_').replace(/>&\d/g, '').split(/&&|\|\||[|;&\n]/).flatMap(part => {
+    const [program = '', verb = ''] = part.trim().split(/\s+/).filter(word => !/^\w+=|^([!({]|if|then|else|elif|while|until|do)$/.test(word))
     const name = program.slice(program.lastIndexOf('/') + 1)
     return !name || silent.has(name) ? [] : [withVerbs.has(name) && /^[a-z][\w:-]*$/.test(verb) ? `${name} ${verb}` : name]
   })

@@ -6,7 +6,7 @@ import { arrange, many } from '../graph/arrange'
 import type { Box, Layout, Room, Spot } from '../graph/layout'
 import { bind } from '../keys'
 import { narrow, pane, selected, shown } from '../store'
-import { listed, lookOf, wordOf } from '../status'
+import { listed, type Look, lookOf, wordOf } from '../status'
 import type { Step } from '../types'
 
 export function Graph() {
@@ -51,7 +51,7 @@ function Picture({ steps }: { steps: Step[] }) {
     let late = false
     const knots = steps.map(s => ({ n: s.number, after: s.depends_on ?? [] }))
     arrange(knots, { width: room.width, height: room.height - foot })
-      .then(layout => { if (!late) setMade(layout) }, () => { if (!late) setFailed(true) })
+      .then(layout => { if (!late) { looking.prepare(layout); setMade(layout) } }, () => { if (!late) setFailed(true) })
     return () => { late = true }
   }, [shape, room])
   const level = useSignal<Level>(steps.length > many ? 'far' : 'near') // likely to be right: another one draws all steps twice
@@ -87,6 +87,7 @@ function Picture({ steps }: { steps: Step[] }) {
   ), [looking])
   const tabbed = spots.has(centre) ? centre : steps[0]!.number
   const told = hovered || centre
+  const markOf = (n: number) => n === centre ? 'centre' : before.has(n) ? 'before' : after.has(n) ? 'after' : ''
   if (failed) return <p class="notice">The graph could not be drawn. The plan lists what each step waits for.</p>
   return (
     <section class="graph" aria-label="Graph of the steps">
@@ -96,14 +97,13 @@ function Picture({ steps }: { steps: Step[] }) {
           onPointerOver={e => { if (e.pointerType === 'mouse') setHovered(numberOf(e.target)) }} onPointerLeave={() => setHovered(0)}
           onClick={e => { const n = numberOf(e.target); if (n && !looking.dragged()) selected.value = n }}>
           {made && <Lines made={made} centre={centre} before={before} after={after} />}
-          {made && <g>
+          {made && (made.box.roomy || level.value === 'near' ? <g>
             {steps.map(step => {
               const spot = spots.get(step.number)
-              return spot && <Node key={step.number} step={step} spot={spot} box={made.box} level={level.value} tabbed={step.number === tabbed} name={nameOf(step, all)}
-                mark={step.number === centre ? 'centre' : before.has(step.number) ? 'before' : after.has(step.number) ? 'after' : ''}
-                chosen={step.number === selected.value} />
+              return spot && <Node key={step.number} spot={spot} box={made.box} level={level.value} tabbed={step.number === tabbed} name={nameOf(step, all)}
+                step={step} mark={markOf(step.number)} chosen={step.number === selected.value} />
             })}
-          </g>}
+          </g> : <Pills steps={steps} spots={spots} box={made.box} numbered={level.value === 'far'} all={all} tabbed={tabbed} markOf={markOf} />)}
         </svg>
         <div class="graph-tools" role="group" aria-label="View of the graph">
           <button type="button" onClick={() => looking.zoom(1 / 1.3)} aria-label="Zoom out" title="Farther away (-)">−</button>
@@ -163,16 +163,56 @@ type Level = 'near' | 'middle' | 'far' | 'farthest'
 
 interface NodeProps { level: Level; step: Step; spot: Spot; box: Box; tabbed: boolean; name: string; mark: string; chosen: boolean }
 
-// Node redraws itself only if its own data has changed: there may be a thousand, so it has few elements.
+// attributes returns the attributes that a step has in every size.
+function attributes(step: Step, tabbed: boolean, mark: string, chosen: boolean) {
+  return { role: 'button', 'data-n': step.number, tabindex: tabbed ? 0 : -1, 'aria-pressed': chosen, 'data-look': lookOf(step), 'data-mark': mark } as const
+}
+
+interface PillsProps { steps: Step[]; spots: Map<number, Spot>; box: Box; numbered: boolean; all: Links; tabbed: number; markOf: (n: number) => string }
+
+// Pills draws many steps without titles, with one element a step, one for all signs of a look, and one for all bars of a risk.
+function Pills({ steps, spots, box, numbered, all, tabbed, markOf }: PillsProps) {
+  const drawn = steps.flatMap(step => { const spot = spots.get(step.number); return spot ? [{ step, spot, name: nameOf(step, all) }] : [] })
+  return (
+    <>
+      {drawn.map(({ step, spot, name }) => <rect key={step.number} class="node node-box" x={spot.x - box.width / 2} y={spot.y - box.height / 2} width={box.width}
+        height={box.height} rx={5} aria-label={name} {...attributes(step, step.number === tabbed, markOf(step.number), step.number === selected.value)} />)}
+      {useMemo(() => <Signs drawn={drawn} box={box} numbered={numbered} />, [steps, spots, numbered])}
+    </>
+  )
+}
+
+function Signs({ drawn, box, numbered }: { drawn: { step: Step; spot: Spot }[]; box: Box; numbered: boolean }) {
+  const looks = new Map<Look, string[]>(), risks = new Map<string, string>()
+  for (const { step, spot: { x, y } } of drawn) {
+    const [circle, sign] = looks.get(lookOf(step)) ?? ['', ''], r = 4.5, at = x - box.width / 2 + 12
+    looks.set(lookOf(step), [`${circle}M${at - r} ${y}a${r} ${r} 0 1 0 ${2 * r} 0a${r} ${r} 0 1 0 ${-2 * r} 0`, sign + signOf(step, r, at, y)])
+    if (step.risk === 'high' || step.risk === 'medium')
+      risks.set(step.risk, `${risks.get(step.risk) ?? ''}M${x + box.width / 2 - 4} ${y - box.height / 2 + 0.5}h3.5v${box.height - 1}h-3.5z`)
+  }
+  return (
+    <g class="signs" aria-hidden="true">
+      {[...risks].map(([risk, d]) => <path key={risk} class="node-risk" data-risk={risk} d={d} />)}
+      {[...looks].map(([look, [circle, sign]]) => (
+        <g key={look} data-look={look}>
+          <path class="glyph" d={circle} />
+          {sign && <path class={look === 'running' ? 'half' : ''} d={sign} stroke-width={1.44} />}
+        </g>
+      ))}
+      {numbered && <text>{drawn.map(({ step, spot }) => <tspan key={step.number} x={spot.x + 5} y={spot.y + 5}>{step.number}</tspan>)}</text>}
+    </g>
+  )
+}
+
+// Node redraws itself only if its own data has changed.
 function Node({ level, step, spot, box, tabbed, name, mark, chosen }: NodeProps) {
-  const risky = step.risk === 'high' || step.risk === 'medium', bare = !box.roomy && level !== 'near' // of many, and without its title
+  const risky = step.risk === 'high' || step.risk === 'medium'
   return useMemo(() => (
-    <g class="node" role="button" transform={`translate(${spot.x - box.width / 2} ${spot.y - box.height / 2})`} aria-label={bare ? name : undefined} data-n={step.number}
-      tabindex={tabbed ? 0 : -1} aria-pressed={chosen} data-look={lookOf(step)} data-mark={mark}>
-      {!bare && <title>{name}</title>}
+    <g class="node" transform={`translate(${spot.x - box.width / 2} ${spot.y - box.height / 2})`} {...attributes(step, tabbed, mark, chosen)}>
+      <title>{name}</title>
       <rect class="node-box" width={box.width} height={box.height} rx={box.roomy ? 6 : 5} />
       {risky && <rect class="node-risk" data-risk={step.risk} x={box.width - 4} y={0.5} width={3.5} height={box.height - 1} rx={2} />}
-      {box.roomy ? card(step, box.width, level) : pill(step, box, level)}
+      {box.roomy ? card(step, box.width, level) : pill(step, box)}
     </g>
   ), [level, step, spot, box, tabbed, name, mark, chosen])
 }
@@ -203,15 +243,7 @@ function card(step: Step, width: number, level: Level) {
   )
 }
 
-function pill(step: Step, box: Box, level: Level) {
-  if (level !== 'near') {
-    return (
-      <>
-        {glyph(step, 12, box.height / 2, 4.5)}
-        {level === 'far' && <text class="pill-number" x={box.width / 2 + 5} y={box.height / 2 + 5} text-anchor="middle">{step.number}</text>}
-      </>
-    )
-  }
+function pill(step: Step, box: Box) {
   return (
     <>
       {glyph(step, 6, 6, 2.2)}
@@ -223,19 +255,27 @@ function pill(step: Step, box: Box, level: Level) {
 
 // glyph shows the status by a shape, for people with colour blindness.
 function glyph(step: Step, x: number, y: number, r: number) {
-  const s = r * 0.5
-  const sign = {
-    open: '', ready: '', done: `M${-s} 0L${-s * 0.2} ${s * 0.8}L${s} ${-s * 0.7}`, wrong: `M${-s} ${-s}L${s} ${s}M${s} ${-s}L${-s} ${s}`,
-    gone: `M${-s} 0L${s} 0`, waiting: `M0 ${-s * 1.2}L0 ${s * 0.3}M0 ${s * 1.1}L0 ${s * 1.2}`, running: '',
-  }[lookOf(step)]
-  if (!sign && lookOf(step) !== 'running') return <circle class="glyph" cx={x} cy={y} r={r} />
+  const sign = signOf(step, r)
+  if (!sign) return <circle class="glyph" cx={x} cy={y} r={r} />
   return (
     <g transform={`translate(${x} ${y})`}>
       <circle class="glyph" r={r} />
-      {lookOf(step) === 'running' && <path class="half" d={`M0 ${-r}A${r} ${r} 0 0 1 0 ${r}Z`} />}
-      {sign && <path d={sign} stroke-width={r * 0.32} />}
+      <path class={lookOf(step) === 'running' ? 'half' : ''} d={sign} stroke-width={r * 0.32} />
     </g>
   )
+}
+
+// signOf returns the path inside a glyph of a radius.
+function signOf(step: Step, r: number, x = 0, y = 0): string {
+  const s = r * 0.5, at = (dx: number, dy: number) => `M${x + dx} ${y + dy}`
+  switch (lookOf(step)) {
+    case 'done': return `${at(-s, 0)}l${s * 0.8} ${s * 0.8}l${s * 1.2} ${-s * 1.5}`
+    case 'wrong': return `${at(-s, -s)}l${2 * s} ${2 * s}${at(s, -s)}l${-2 * s} ${2 * s}`
+    case 'gone': return `${at(-s, 0)}h${2 * s}`
+    case 'waiting': return `${at(0, -s * 1.2)}v${s * 1.5}${at(0, s * 1.1)}v${s * 0.1}`
+    case 'running': return `${at(0, -r)}a${r} ${r} 0 0 1 0 ${2 * r}z`
+    default: return ''
+  }
 }
 
 // wrapped breaks a text into lines, since SVG does not. Widths are estimated, as fonts differ.
@@ -284,9 +324,11 @@ function Caption({ step, all, steps, grid }: { step: Step | undefined; all: Link
 function useRoom(frame: { current: HTMLDivElement | null }): Room | undefined {
   const [room, set] = useState<Room>()
   useLayoutEffect(() => {
+    let seen = ''
     const look = () => {
-      const on = frame.current
-      if (!on) return
+      const on = frame.current, at = `${on?.clientWidth} ${innerHeight}`
+      if (!on || at === seen) return // the picture has changed the height: measuring again would lay it out twice more
+      seen = at
       const held = on.style.height
       on.style.height = ''
       const now = { width: on.clientWidth || 1, height: on.clientHeight || 1 }
@@ -303,23 +345,23 @@ function useRoom(frame: { current: HTMLDivElement | null }): Room | undefined {
   return room
 }
 
-interface Looking { zoom: (by: number) => void; fit: () => void; reveal: (spot: Spot) => void; centre: (spot: Spot) => void; dragged: () => boolean }
+interface Looking { prepare: (made: Layout) => void; zoom: (by: number) => void; fit: () => void; reveal: (spot: Spot) => void; centre: (spot: Spot) => void; dragged: () => boolean }
 
 // useWindow shows a part of the picture through the viewBox, which is set without redrawing.
 function useWindow(frame: { current: HTMLDivElement | null }, svg: { current: SVGSVGElement | null }, made: Layout | undefined, level: Signal<Level>): Looking {
-  const held = useRef({ x: 0, y: 0, k: 1, fitted: true, dragged: false, made, level })
+  const held = useRef({ x: 0, y: 0, k: 1, fitted: true, dragged: false, made, level, shape: '' })
   held.current.made = made
   const looking = useMemo(() => windowOn(frame, svg, held.current), [])
   useLayoutEffect(() => {
     const spot = made?.spots.find(s => s.n === selected.value)
     if (spot && !held.current.fitted) looking.centre(spot) // a zoomed-in user continues to see the same step
-    else if (made) looking.fit()
+    else if (made) looking.prepare(made)
   }, [made])
   useEffect(() => looking.listen(), [])
   return looking
 }
 
-interface Held { x: number; y: number; k: number; fitted: boolean; dragged: boolean; made: Layout | undefined; level: Signal<Level> }
+interface Held { x: number; y: number; k: number; fitted: boolean; dragged: boolean; made: Layout | undefined; level: Signal<Level>; shape: string; prepared?: Layout }
 
 const foot = 40 // pixels for the buttons at the foot of the picture
 
@@ -336,6 +378,7 @@ function windowOn(frame: { current: HTMLDivElement | null }, svg: { current: SVG
     held.level.value = made.box.roomy ? (held.k < 0.4 ? 'far' : held.k < 0.72 ? 'middle' : 'near') : held.k > 1.9 ? 'near' : held.k < 0.4 ? 'farthest' : 'far'
   }
   const whole = () => { const { w, h } = room(); return held.made ? Math.min(w / held.made.width, (h - foot) / held.made.height) : 1 }
+  const shape = () => `${frame.current?.clientWidth} ${frame.current?.clientHeight} ${innerHeight}`
   const fit = () => {
     if (held.made && frame.current) { // not taller than its content
       const whole = Math.min(frame.current.clientWidth / held.made.width, 1.15) * held.made.height + foot
@@ -345,7 +388,14 @@ function windowOn(frame: { current: HTMLDivElement | null }, svg: { current: SVG
     held.k = Math.min(whole(), 1.15)
     held.x = held.y = 0
     held.fitted = true
+    held.shape = shape()
     show()
+  }
+  // prepare fits a picture before its steps are there: the browser lays their texts out again with every change of scale.
+  const prepare = (made: Layout) => {
+    if (!held.fitted || made === held.prepared) return
+    held.made = held.prepared = made
+    fit()
   }
   const zoomAt = (by: number, px: number, py: number) => {
     const k = Math.min(Math.max(held.k * by, Math.min(whole(), 0.3)), held.made?.box.roomy ? 1.6 : 2.8)
@@ -407,7 +457,7 @@ function windowOn(frame: { current: HTMLDivElement | null }, svg: { current: SVG
       else if (e.deltaX && !e.ctrlKey) pan(-e.deltaX * unit, -e.deltaY * unit)
       else zoomAt(Math.exp(-e.deltaY * unit * (e.ctrlKey ? 0.01 : 0.0016)), e.clientX - edge.left, e.clientY - edge.top)
     }, { signal, passive: false })
-    const sized = new ResizeObserver(() => { if (held.fitted) fit(); else show() })
+    const sized = new ResizeObserver(() => { if (!held.fitted) show(); else if (shape() !== held.shape) fit() })
     sized.observe(on)
     addEventListener('beforeprint', () => {
       if (!held.made || !svg.current) return
@@ -417,5 +467,5 @@ function windowOn(frame: { current: HTMLDivElement | null }, svg: { current: SVG
     addEventListener('afterprint', () => { on.style.aspectRatio = ''; show() }, { signal })
     return () => { ended.abort(); sized.disconnect() }
   }
-  return { zoom, fit, reveal, centre, dragged: () => held.dragged, listen }
+  return { prepare, zoom, fit, reveal, centre, dragged: () => held.dragged, listen }
 }

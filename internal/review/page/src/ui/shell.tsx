@@ -128,7 +128,7 @@ function Notices() {
       )}
       {restored.value > 0 && (
         <p class="notice is-waiting" role="status">
-          <b>{count(restored.value, 'text')} that you have not sent {restored.value > 1 ? 'are' : 'is'} back.</b> Read {restored.value > 1 ? 'them' : 'it'} before you decide.
+          <b>{count(restored.value, 'unsent text')} {restored.value > 1 ? 'are' : 'is'} back.</b> Read {restored.value > 1 ? 'them' : 'it'} before you decide.
           <button class="quiet small" onClick={() => { restored.value = 0 }}>Dismiss</button>
         </p>
       )}

@@ -1,0 +1,145 @@
+package command_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/planloop/planloop/internal/store/postgres/postgrestest"
+	"github.com/planloop/planloop/internal/teamserver/command"
+)
+
+// run runs a command on a database and returns its output.
+func run(t *testing.T, dsn string, args ...string) (string, error) {
+	t.Helper()
+	var out bytes.Buffer
+	cmd := command.New(func(name string) string { return map[string]string{"PLANLOOP_SERVER_DSN": dsn}[name] })
+	cmd.SetArgs(args)
+	cmd.SetOut(&out)
+	cmd.SetErr(&out)
+	err := cmd.ExecuteContext(t.Context())
+	return out.String(), err
+}
+
+func must(t *testing.T, dsn string, args ...string) string {
+	t.Helper()
+	out, err := run(t, dsn, args...)
+	if err != nil {
+		t.Fatalf("%v: %v", args, err)
+	}
+	return out
+}
+
+// TestATeamIsMadeAndServed goes from an empty database to a server that answers a member, and stops it.
+func TestATeamIsMadeAndServed(t *testing.T) {
+	dsn := postgrestest.Empty(t)
+	if _, err := run(t, dsn, "team", "create", "blue"); err == nil || !strings.Contains(err.Error(), "planloop-server migrate") {
+		t.Errorf("an empty database is refused with %v", err)
+	}
+	must(t, dsn, "migrate")
+	must(t, dsn, "migrate")
+	must(t, dsn, "team", "create", "blue")
+	must(t, dsn, "member", "add", "blue", "ann", "--role", "admin")
+	must(t, dsn, "member", "add", "blue", "bob")
+	rules := filepath.Join(t.TempDir(), "rules.json")
+	if err := os.WriteFile(rules, []byte(`{"approvals": 2}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	must(t, dsn, "policy", "set", "blue", rules)
+	if got := must(t, dsn, "policy", "show", "blue"); !strings.Contains(got, `"approvals": 2`) {
+		t.Errorf("the rules are %s", got)
+	}
+	token := strings.TrimSpace(must(t, dsn, "token", "create", "blue", "ann", "--days", "1"))
+	if got := must(t, dsn, "token", "list", "blue"); !strings.Contains(got, "ann  member  laptop") || strings.Contains(got, token) {
+		t.Errorf("the tokens are %s", got)
+	}
+	if _, err := run(t, dsn, "invite", "blue", "ann"); err == nil || !strings.Contains(err.Error(), "--address") {
+		t.Errorf("an invitation without an address is refused with %v", err)
+	}
+	invitation := must(t, dsn, "invite", "blue", "ann", "--address", "https://plans.example.com")
+	if !regexp.MustCompile(`^https://plans\.example\.com/invite#[A-Z2-7]{26}\n$`).MatchString(invitation) {
+		t.Errorf("the invitation is %q", invitation)
+	}
+	address, stop := serve(t, dsn)
+	if got := get(t, address+"/readyz", ""); got != "ok\n" {
+		t.Errorf("readiness is %q", got)
+	}
+	if got := get(t, address+"/v1/me", token); !strings.Contains(got, `"member":"ann"`) {
+		t.Errorf("the server answers %q", got)
+	}
+	must(t, dsn, "member", "remove", "blue", "ann")
+	if got := get(t, address+"/v1/me", token); !strings.Contains(got, `"error":"token"`) {
+		t.Errorf("the server answers a removed member with %q", got)
+	}
+	log := stop()
+	if strings.Contains(log, token) || !strings.Contains(log, `"member":"ann"`) {
+		t.Errorf("the log is %s", log)
+	}
+	if _, err := run(t, dsn, "team", "delete", "blue"); err == nil {
+		t.Error("a team is deleted without its name")
+	}
+	must(t, dsn, "team", "delete", "blue", "--confirm", "blue")
+	if _, err := run(t, dsn, "member", "list", "blue"); err == nil {
+		t.Error("a deleted team has members")
+	}
+}
+
+// serve runs the server until stop, which returns its log.
+func serve(t *testing.T, dsn string) (address string, stop func() string) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	cmd := command.New(func(string) string { return dsn })
+	cmd.SetArgs([]string{"serve", "--listen", "127.0.0.1:0", "--metrics", "127.0.0.1:0"})
+	in, out := io.Pipe()
+	cmd.SetErr(out)
+	ended := make(chan error, 1)
+	go func() {
+		err := cmd.ExecuteContext(ctx)
+		out.CloseWithError(io.EOF)
+		ended <- err
+	}()
+	lines := bufio.NewReader(in)
+	first, err := lines.ReadString('\n')
+	found := regexp.MustCompile(`"address":"([^"]+)"`).FindStringSubmatch(first)
+	if err != nil || found == nil {
+		t.Fatalf("the server begins with %q, %v, %v", first, err, <-ended)
+	}
+	rest := make(chan string, 1)
+	go func() {
+		text, _ := io.ReadAll(lines)
+		rest <- string(text)
+	}()
+	return "http://" + found[1], func() string {
+		cancel()
+		if err := <-ended; err != nil {
+			t.Errorf("the server ended with %v", err)
+		}
+		return <-rest
+	}
+}
+
+func get(t *testing.T, address, token string) string {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), "GET", address, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.Header.Set("Authorization", "Bearer "+token)
+	answer, err := http.DefaultClient.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	body, err := io.ReadAll(answer.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(body)
+}
