@@ -56,6 +56,10 @@ func (p *people) close() {
 
 type personKey struct{} // of a request's person in its context
 
+func (p *people) workspacesOf(who *person) workspaces {
+	return workspaces{p.Server, &caller{team: who.team, memberID: who.member, member: who.name}}
+}
+
 // page returns the review page of a member. The oldest page ends if there are too many.
 func (p *people) page(who *person) (*web.Server, error) {
 	p.mu.Lock()
@@ -69,8 +73,7 @@ func (p *people) page(who *person) (*web.Server, error) {
 			go p.pages[oldest].Close() // it waits for its streams
 			delete(p.pages, oldest)
 		}
-		shown := workspaces{p.Server, &caller{team: who.team, memberID: who.member, member: who.name}}
-		server, err := web.New(web.Options{Workspaces: shown, Public: &web.Public{Host: p.host, Age: p.age}, Logger: p.log,
+		server, err := web.New(web.Options{Workspaces: p.workspacesOf(who), Public: &web.Public{Host: p.host, Age: p.age}, Logger: p.log,
 			Person: plan.NewActor(plan.ChannelPage, who.name)})
 		if err != nil {
 			return nil, err
@@ -114,8 +117,9 @@ func (p *people) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	file := map[string]string{"/signin": "signin.html", "/invite": "signin.html", "/signin.js": "signin.js",
-		"/signin.css": "signin.css"}[r.URL.Path]
+		"/approve": "signin.html", "/signin.css": "signin.css"}[r.URL.Path]
 	act := map[string]func(*http.Request) (any, error){"/invite/begin": p.beginInvitation, "/invite/finish": p.finishInvitation,
+		"/approve/begin": p.beginApproval, "/approve/finish": p.finishApproval,
 		"/signin/begin": p.beginSignIn, "/signin/finish": p.finishSignIn, "/signin/resume": p.resume, "/signin/out": p.signOut}[r.URL.Path]
 	switch {
 	case file != "" && (r.Method == http.MethodGet || r.Method == http.MethodHead):

@@ -46,10 +46,6 @@ func ParseSettings(data []byte, members []string) (Settings, error) {
 			return Settings{}, fmt.Errorf("%s is %q; use %q or nothing", word.name, word.value, word.allowed[1])
 		}
 	}
-	if set.Proof != "" {
-		return Settings{}, errors.New("this server cannot ask for a signature of each approval yet; leave proof out, and people approve " +
-			"within an hour of signing in with their passkey")
-	}
 	for name, value := range map[string]string{"lease": set.Lease, "approval_wait": set.ApprovalWait, "planning_wait": set.PlanningWait} {
 		if d, err := time.ParseDuration(value); value != "" && (err != nil || d < time.Minute) {
 			return Settings{}, fmt.Errorf("%s is %q; use a time of at least a minute, such as 30m", name, value)

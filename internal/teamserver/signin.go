@@ -90,9 +90,15 @@ func (s *Server) signedIn(r *http.Request) (*person, error) {
 	return &p, err
 }
 
-// keepChallenge stores a challenge with the data to check its answer.
-func (s *Server) keepChallenge(ctx context.Context, session *webauthn.SessionData) error {
-	data, err := json.Marshal(session)
+// ceremony is the data to check the answer to a challenge.
+type ceremony struct {
+	Session  *webauthn.SessionData `json:"session"`
+	Approval *approval             `json:"approval,omitempty"` // that the answer signs; nil: it signs in or registers
+}
+
+// keepChallenge stores a challenge.
+func (s *Server) keepChallenge(ctx context.Context, session *webauthn.SessionData, of *approval) error {
+	data, err := json.Marshal(ceremony{session, of})
 	if err == nil {
 		_, err = s.pool.Exec(ctx, "DELETE FROM challenge WHERE expires < now()")
 	}
@@ -104,17 +110,17 @@ func (s *Server) keepChallenge(ctx context.Context, session *webauthn.SessionDat
 }
 
 // takeChallenge returns and deletes it: an answer that was used before, or belongs to no challenge of this server, finds none.
-func (s *Server) takeChallenge(ctx context.Context, challenge string) (session webauthn.SessionData, err error) {
+func (s *Server) takeChallenge(ctx context.Context, challenge string) (c ceremony, err error) {
 	var data []byte
 	err = s.pool.QueryRow(ctx, "DELETE FROM challenge WHERE hash = $1 AND expires > now() RETURNING session", hashToken(challenge)).
 		Scan(&data)
 	if errors.Is(err, pgx.ErrNoRows) {
-		return session, wrong(teamwire.CodeForbidden, "this answer was used already, or came too late", "try again")
+		return c, wrong(teamwire.CodeForbidden, "this answer was used already, or came too late", "try again")
 	}
 	if err == nil {
-		err = json.Unmarshal(data, &session)
+		err = json.Unmarshal(data, &c)
 	}
-	return session, err
+	return c, err
 }
 
 // invited returns the member of an unused invitation.
@@ -144,7 +150,7 @@ func (p *people) beginInvitation(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return options, p.keepChallenge(r.Context(), session)
+	return options, p.keepChallenge(r.Context(), session, nil)
 }
 
 // finishInvitation registers the passkey and signs the member in.
@@ -164,11 +170,11 @@ func (p *people) finishInvitation(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, notAccepted(err)
 	}
-	session, err := p.takeChallenge(r.Context(), made.Response.CollectedClientData.Challenge)
+	begun, err := p.takeChallenge(r.Context(), made.Response.CollectedClientData.Challenge)
 	if err != nil {
 		return nil, err
 	}
-	credential, err := p.webauthn.CreateCredential(who, session, made) // checks that the session is of the same member
+	credential, err := p.webauthn.CreateCredential(who, *begun.Session, made) // checks that the session is of the same member
 	if err != nil {
 		return nil, notAccepted(err)
 	}
@@ -202,7 +208,7 @@ func (p *people) beginSignIn(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return options, p.keepChallenge(r.Context(), session)
+	return options, p.keepChallenge(r.Context(), session, nil)
 }
 
 // finishSignIn signs a member in by the answer of a passkey.
@@ -213,39 +219,59 @@ func (p *people) finishSignIn(r *http.Request) (any, error) {
 	if err := decode(r, &in); err != nil {
 		return nil, err
 	}
-	signed, err := protocol.ParseCredentialRequestResponseBytes(in.Credential)
+	who, err := p.checkAnswer(r.Context(), in.Credential, nil)
+	if err != nil {
+		return nil, err
+	}
+	return p.enter(r.Context(), who, "sign_in", func(tx pgx.Tx) error { return who.keepCredential(r.Context(), tx) })
+}
+
+// checkAnswer returns the member whose passkey answered a challenge: one to sign in or, unless signed is nil, one to sign an approval.
+func (p *people) checkAnswer(ctx context.Context, answer []byte, signed *approval) (*person, error) {
+	parsed, err := protocol.ParseCredentialRequestResponseBytes(answer)
 	if err != nil {
 		return nil, notAccepted(err)
 	}
-	session, err := p.takeChallenge(r.Context(), signed.Response.CollectedClientData.Challenge)
+	begun, err := p.takeChallenge(ctx, parsed.Response.CollectedClientData.Challenge)
 	if err != nil {
 		return nil, err
+	}
+	if (begun.Approval == nil) != (signed == nil) ||
+		signed != nil && begun.Approval.challenge() != parsed.Response.CollectedClientData.Challenge {
+		return nil, notAccepted(nil)
 	}
 	var who person
 	_, credential, err := p.webauthn.ValidatePasskeyLogin(func(id, handle []byte) (webauthn.User, error) {
 		var data []byte
-		err := p.pool.QueryRow(r.Context(), "SELECT team, member, member_name, credential FROM passkey_of($1)", id).
+		err := p.pool.QueryRow(ctx, "SELECT team, member, member_name, credential FROM passkey_of($1)", id).
 			Scan(&who.team, &who.member, &who.name, &data)
 		if err != nil || !bytes.Equal(handle, who.WebAuthnID()) {
 			return nil, errors.Join(err, errors.New("no member has this passkey"))
 		}
 		who.credentials = make([]webauthn.Credential, 1)
 		return &who, json.Unmarshal(data, &who.credentials[0])
-	}, session, signed)
+	}, *begun.Session, parsed)
 	if err != nil || credential.Authenticator.CloneWarning {
 		return nil, notAccepted(err)
 	}
-	data, err := json.Marshal(credential)
-	if err != nil {
-		return nil, err
+	who.credentials[0] = *credential
+	if signed != nil {
+		*signed = *begun.Approval
 	}
-	return p.enter(r.Context(), &who, "sign_in", func(tx pgx.Tx) error {
-		done, err := tx.Exec(r.Context(), "UPDATE passkey SET credential = $2, used = now() WHERE id = $1", credential.ID, data)
-		if err == nil && done.RowsAffected() == 0 { // the member was removed just now
-			err = notAccepted(nil)
-		}
+	return &who, nil
+}
+
+// keepCredential stores a passkey after its use.
+func (p *person) keepCredential(ctx context.Context, tx pgx.Tx) error {
+	data, err := json.Marshal(p.credentials[0])
+	if err != nil {
 		return err
-	})
+	}
+	done, err := tx.Exec(ctx, "UPDATE passkey SET credential = $2, used = now() WHERE id = $1", p.credentials[0].ID, data)
+	if err == nil && done.RowsAffected() == 0 { // the member was removed just now
+		err = notAccepted(nil)
+	}
+	return err
 }
 
 // notAccepted hides from the caller why a passkey's answer is not valid.
