@@ -91,7 +91,9 @@ func (workspace *Workspace) addSituations(ctx context.Context, v *View, state pl
 	if votes, ok := state.Voting(workspace.Members); ok {
 		warnings = append(warnings, verbs.PageFact{Label: "Approvals", Texts: []string{describeVotes(votes)}})
 		if state.ModeNow().Request.Policy.Proof != "" && workspace.Sign != "" {
-			warnings = append(warnings, verbs.PageFact{Label: "Sign", Texts: []string{"approvals need a passkey's signature: " + workspace.Sign}})
+			warnings = append(warnings, verbs.PageFact{Label: "Sign", Texts: []string{
+				"approvals need a passkey's signature: " + workspace.Sign,
+			}})
 		}
 	}
 	v.Draft.Situation = append(slices.Clip(warnings), facts...)

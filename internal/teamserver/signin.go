@@ -226,7 +226,7 @@ func (p *people) finishSignIn(r *http.Request) (any, error) {
 	return p.enter(r.Context(), who, "sign_in", func(tx pgx.Tx) error { return who.keepCredential(r.Context(), tx) })
 }
 
-// checkAnswer returns the member whose passkey answered a challenge: one to sign in or, unless signed is nil, one to sign an approval.
+// checkAnswer returns the member of the passkey that answered a challenge: one to sign in or, unless signed is nil, to sign an approval.
 func (p *people) checkAnswer(ctx context.Context, answer []byte, signed *approval) (*person, error) {
 	parsed, err := protocol.ParseCredentialRequestResponseBytes(answer)
 	if err != nil {

@@ -75,8 +75,9 @@ func (ws workspaces) Open(ctx context.Context, id string) (*review.Workspace, er
 		shown += " · " + name
 	}
 	limits := rules.settings.limits()
-	return &review.Workspace{Place: review.Place{ID: id, Name: shown}, Members: rules.members, Sign: ws.signAddress(id), Service: verbs.New(t.session, verbs.Options{
-		Now: ws.clock.now, Presence: presence{ws.Server, t}, Lease: limits.Lease, Limits: limits})}, nil
+	return &review.Workspace{Place: review.Place{ID: id, Name: shown}, Members: rules.members, Sign: ws.signAddress(id),
+		Service: verbs.New(t.session, verbs.Options{
+			Now: ws.clock.now, Presence: presence{ws.Server, t}, Lease: limits.Lease, Limits: limits})}, nil
 }
 
 // InInbox implements review.Workspaces.
