@@ -54,7 +54,7 @@ func layers() []layer {
 		{folder: "cmd", imports: []string{"internal/cli"}},
 		{folder: "internal/teamwire", imports: []string{"plan", "internal/store"}},
 		{folder: "internal/teamserver", imports: onBase("internal/session", "internal/store", "internal/store/...", "internal/teamwire",
-			"internal/build")},
+			"internal/build", "internal/verbs", "internal/review", "internal/web")},
 		{folder: "internal/cli", imports: []string{"..."}},
 		{folder: "internal/store", imports: []string{"plan", "internal/safefile", "internal/broadcast"}},
 		{folder: "internal/session", imports: []string{"plan", "internal/store", "internal/broadcast"}},
@@ -181,8 +181,8 @@ func TestNothingIsTooLargeToRead(t *testing.T) {
 
 // Limits of the whole program: lines of Go without tests and bench, and direct dependencies in go.mod.
 const (
-	mostLinesInAll   = 103_750 // 6,700 of them for the team server and its laptops
-	mostDependencies = 33      // pgx and goose for the team server
+	mostLinesInAll   = 104_620 // 7,570 of them for the team server and its laptops
+	mostDependencies = 35      // pgx, goose and go-webauthn, with a virtual authenticator for its tests, for the team server
 )
 
 // size is how large a package is, or may be.

@@ -74,13 +74,13 @@ func Allowed(r *http.Request, hosts, allowed []string) bool {
 }
 
 // IsOwn reports whether a request comes from this server's own page: a request that changes something must state its
-// origin.
-func IsOwn(r *http.Request) bool {
+// origin. The scheme is http:// or https://.
+func IsOwn(r *http.Request, scheme string) bool {
 	origins := r.Header.Values("Origin")
 	if len(origins) == 0 {
 		return r.Method != http.MethodPost
 	}
-	return len(origins) == 1 && origins[0] == "http://"+r.Host
+	return len(origins) == 1 && origins[0] == scheme+r.Host
 }
 
 // IsSameSite reports whether a request comes from the same site, or a person opened the page at / by its address or a

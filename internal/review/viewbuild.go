@@ -3,6 +3,7 @@ package review
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"reflect"
 	"slices"
 	"strings"
@@ -87,8 +88,29 @@ func (workspace *Workspace) addSituations(ctx context.Context, v *View, state pl
 		return err
 	}
 	facts, err = workspace.Service.PageFacts(ctx, state, state.Draft, viewer())
+	if votes, ok := state.Voting(workspace.Members); ok {
+		warnings = append(warnings, verbs.PageFact{Label: "Approvals", Texts: []string{describeVotes(votes)}})
+		if state.ModeNow().Request.Policy.Proof != "" && workspace.Sign != "" {
+			warnings = append(warnings, verbs.PageFact{Label: "Sign", Texts: []string{
+				"approvals need a passkey's signature: " + workspace.Sign,
+			}})
+		}
+	}
 	v.Draft.Situation = append(slices.Clip(warnings), facts...)
 	return err
+}
+
+// describeVotes tells which approvals a plan has, and which it waits for.
+func describeVotes(v plan.Voting) string {
+	var by []string
+	for _, vote := range v.Votes {
+		by = append(by, vote.By)
+	}
+	text := fmt.Sprintf("%d of %d", len(v.Votes), v.Needed)
+	if len(by) > 0 {
+		text += ": " + strings.Join(by, ", ")
+	}
+	return text + ". The plan waits for " + v.String() + "."
 }
 
 func (workspace *Workspace) view(state plan.State, former *plan.Plan) View {

@@ -22,13 +22,14 @@ import (
 // Options configures a Session. The zero value is usable.
 type Options struct {
 	Limits   plan.Limits
-	Presence Presence         // nil: no actor is ever seen
-	Mark     Mark             // nil: planning mode leaves no mark outside the log
-	Decider  Decider          // decides about a log that is a copy of a team's; nil: this process decides
-	Main     *Session         // of the track main: its signals concern this track too; nil: this is main
-	Changed  func()           // called after each change by this session, which it must not use; nil: not called
-	Now      func() time.Time // nil: time.Now
-	Logger   *slog.Logger     // nil: discards
+	Presence Presence                // nil: no actor is ever seen
+	Mark     Mark                    // nil: planning mode leaves no mark outside the log
+	Decider  Decider                 // decides about a log that is a copy of a team's; nil: this process decides
+	Facts    func(*plan.Facts) error // adds the server's facts about an action, after its Prepare; nil: none
+	Main     *Session                // of the track main: its signals concern this track too; nil: this is main
+	Changed  func()                  // called after each change by this session, which it must not use; nil: not called
+	Now      func() time.Time        // nil: time.Now
+	Logger   *slog.Logger            // nil: discards
 }
 
 // Presence knows when an actor was last seen, and when any was.
@@ -389,6 +390,11 @@ func (s *Session) decide(by plan.Actor, a plan.Action, prepare Prepare, main pla
 	facts := s.facts(by, a, state)
 	if prepare != nil {
 		if err := prepare(state, &facts); err != nil {
+			return plan.Record{}, err
+		}
+	}
+	if s.opts.Facts != nil {
+		if err := s.opts.Facts(&facts); err != nil {
 			return plan.Record{}, err
 		}
 	}

@@ -46,8 +46,8 @@ func (s *Server) Handler() http.Handler {
 	})
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "ok\n") })
 	mux.HandleFunc("GET /readyz", s.ready)
-	if s.opts.Page != nil {
-		mux.Handle("/", s.opts.Page)
+	if s.people != nil {
+		mux.Handle("/", s.people)
 	}
 	return mux
 }

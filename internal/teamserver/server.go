@@ -9,7 +9,6 @@ import (
 	"cmp"
 	"context"
 	"log/slog"
-	"net/http"
 	"sync"
 	"time"
 
@@ -20,10 +19,11 @@ import (
 
 // Options configures a Server.
 type Options struct {
-	Page    http.Handler // serves the paths outside the API: the page where people decide; nil: none
-	Address string       // public address of the page, as https://plans.example.com; "" if there is none
-	Rate    float64      // requests per second of a token; 0 means 50
-	Logger  *slog.Logger // gets no text of a plan; nil: discards
+	Address string  // public address of the page where people decide, as https://plans.example.com; "" if there is none
+	Rate    float64 // requests per second of a token; 0 means 50
+	// CheckEvery is the time between two checks of the sign-in of an open page; 0 means 10 seconds.
+	CheckEvery time.Duration
+	Logger     *slog.Logger // gets no text of a plan; nil: discards
 }
 
 // Server is a team server on one database. It is made by New and ended by Close.
@@ -34,6 +34,7 @@ type Server struct {
 	log     *slog.Logger
 	clock   clock
 	tracks  *tracks
+	people  *people // nil: there is no page
 	feeds   feeds
 	rates   rates
 	metrics metrics
@@ -46,12 +47,18 @@ type Server struct {
 // New returns a server on db, which stays the caller's. It begins to follow the database's clock.
 func New(ctx context.Context, db *postgres.DB, opts Options) (*Server, error) {
 	s := &Server{db: db, pool: db.Pool(), opts: opts, log: cmp.Or(opts.Logger, slog.New(slog.DiscardHandler))}
-	s.opts.Rate = cmp.Or(opts.Rate, 50)
+	s.opts.Rate, s.opts.CheckEvery = cmp.Or(opts.Rate, 50), cmp.Or(opts.CheckEvery, 10*time.Second)
 	s.tracks = &tracks{open: map[int64]*track{}, most: 512, ids: map[trackName]trackIDs{}}
 	s.feeds.open = map[int64]*feed{}
 	s.rates.limiters = map[string]*limiter{}
 	if err := s.clock.adjust(ctx, s.pool); err != nil {
 		return nil, err
+	}
+	if opts.Address != "" {
+		var err error
+		if s.people, err = newPeople(s); err != nil {
+			return nil, err
+		}
 	}
 	s.ending, s.end = context.WithCancel(context.Background())
 	s.background.Go(s.followClock)
@@ -65,6 +72,9 @@ func (s *Server) EndStreams() { s.end() }
 func (s *Server) Close() {
 	s.end()
 	s.background.Wait()
+	if s.people != nil {
+		s.people.close()
+	}
 	s.tracks.close()
 }
 

@@ -148,7 +148,7 @@ func (all *tracks) use(s *Server, ids trackIDs) *track {
 	t := all.open[ids.id]
 	if t == nil {
 		t = &track{id: ids.id, team: ids.team, workspace: ids.workspace, name: ids.name, log: s.db.Log(ids.team, ids.id)}
-		opts := session.Options{Now: s.clock.now, Presence: presence{s, t}, Logger: s.log}
+		opts := session.Options{Now: s.clock.now, Presence: presence{s, t}, Facts: s.addRules(t), Logger: s.log}
 		if ids.id != ids.main {
 			t.main = all.use(s, trackIDs{team: ids.team, workspace: ids.workspace, main: ids.main, id: ids.main, name: mainTrack})
 			opts.Main = t.main.session

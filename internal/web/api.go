@@ -166,8 +166,11 @@ func (s *Server) postEnter(c call, in struct {
 	if err != nil {
 		return nil, err
 	}
-	http.SetCookie(c.w, &http.Cookie{Name: cookieName(c.r.Host), Value: cookie, Path: "/api", HttpOnly: true,
-		SameSite: http.SameSiteStrictMode})
+	set := &http.Cookie{Name: cookieName(c.r.Host), Value: cookie, Path: "/api", HttpOnly: true, SameSite: http.SameSiteStrictMode}
+	if s.opts.Public != nil {
+		set.Path, set.Secure = "/", true // HasSession needs it
+	}
+	http.SetCookie(c.w, set)
 	return struct {
 		Key     string `json:"key"`
 		Decides bool   `json:"decides"`
@@ -177,7 +180,7 @@ func (s *Server) postEnter(c call, in struct {
 // checkUser refuses programs of other users of this machine, if the system reveals the owner of a connection.
 func (s *Server) checkUser(r *http.Request) error {
 	local, _ := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
-	if local == nil {
+	if local == nil || s.opts.Public != nil {
 		return nil
 	}
 	if uid, known := s.owner(r.RemoteAddr, local.String()); known && uid != 0 && uid != os.Geteuid() {
@@ -226,6 +229,12 @@ func (s *Server) can(c call, workspace *review.Workspace) review.Can {
 		return review.Can{Why: s.opts.Refusal + ". To decide, run `planloop review` in a terminal of your own"}
 	case !c.session.decides:
 		return review.Can{Why: "deciding needs the link that `planloop review` prints in a terminal"}
+	}
+	if public := s.opts.Public; public != nil {
+		if public.Age(c.r) >= strictProofLasts {
+			return review.Can{Why: "you signed in more than an hour ago. To decide, sign in again at https://" + public.Host + "/signin"}
+		}
+		return review.Can{Decide: true}
 	}
 	lasts := proofLasts
 	if state, err := workspace.Service.State(context.WithoutCancel(c.r.Context())); err != nil || workspace.Service.PersonOnly(state) {

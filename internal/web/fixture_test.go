@@ -276,7 +276,7 @@ func (f *fixture) raw(method, path, body string, edit ...func(*http.Request)) re
 
 func carriesPolicy(t testing.TB, what string, h http.Header) {
 	t.Helper()
-	for _, header := range policy() {
+	for _, header := range Policy() {
 		if got := h.Values(header[0]); len(got) != 1 || got[0] != header[1] {
 			t.Errorf("%s: %s is %q", what, header[0], got)
 		}

@@ -15,7 +15,7 @@ import (
 
 // ServeHTTP answers a request. The guard checks its origin and form before anything else.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	for _, header := range policy() {
+	for _, header := range Policy() {
 		w.Header().Set(header[0], header[1])
 	}
 	defer func() {
@@ -48,21 +48,27 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// checkOrigin accepts requests from this machine, to a name of this server, from its page or none. No page can set these headers.
+// checkOrigin accepts requests from this machine, or any if the page is public, to a name of this server, from its page or none. No page
+// can set these headers.
 func (s *Server) checkOrigin(r *http.Request) error {
 	elsewhere := func(problem string) error {
 		return &refusal{Kind: forbidden, Problem: problem, Fix: "open the page at the address that planloop printed"}
 	}
+	public, scheme := s.opts.Public, "http://"
+	if public != nil {
+		scheme = "https://"
+	}
 	switch {
-	case !origin.IsLoopback(r.RemoteAddr):
+	case public == nil && !origin.IsLoopback(r.RemoteAddr):
 		return elsewhere("the review page is only for this machine")
 	case !strings.HasPrefix(r.RequestURI, "/"):
 		return &refusal{Kind: wrongForm, Problem: "the request has no valid path", Fix: "send only the path, such as /"}
-	case !slices.Contains(origin.RequestHosts(r, "", s.opts.Name), r.Host):
+	case public != nil && r.Host != public.Host,
+		public == nil && !slices.Contains(origin.RequestHosts(r, "", s.opts.Name), r.Host):
 		return elsewhere("the Host header does not name this server")
 	case r.Header.Get("Service-Worker") != "": // the page has no service worker
 		return elsewhere("service workers are refused")
-	case !origin.IsOwn(r):
+	case !origin.IsOwn(r, scheme):
 		return elsewhere("requests from other web origins are refused")
 	case !origin.IsSameSite(r):
 		return elsewhere("requests from other sites are refused")
@@ -79,8 +85,8 @@ func singleHeader(r *http.Request, header string) (value string, ok bool) {
 	return values[0], true
 }
 
-// policy returns the headers of every response: only the page's own scripts, only this server, no frame, no cache, no referrer.
-func policy() [][2]string {
+// Policy returns the headers of every response: only the page's own scripts, only this server, no frame, no cache, no referrer.
+func Policy() [][2]string {
 	return [][2]string{
 		{"Content-Security-Policy", strings.Join([]string{"default-src 'none'", "script-src 'self'", "style-src 'self'",
 			"img-src 'self' data:", "connect-src 'self'", "worker-src 'self'", "form-action 'none'", "base-uri 'none'",
@@ -119,7 +125,7 @@ func (c refusingConn) Write(p []byte) (int, error) {
 		return c.Conn.Write(p)
 	}
 	var headers strings.Builder
-	for _, header := range policy() {
+	for _, header := range Policy() {
 		headers.WriteString("\r\n" + header[0] + ": " + header[1])
 	}
 	if _, err := c.Conn.Write(slices.Concat(p[:line], []byte(headers.String()), p[line:])); err != nil {

@@ -20,6 +20,7 @@ import (
 	"compress/gzip"
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -40,6 +41,7 @@ type Options struct {
 	Refusal    string
 	Name       string     // an additional host name of this server, such as one that never served a page
 	ViewAccess ViewAccess // the rights to look without a launch link
+	Public     *Public    // this is the page of a team's server; nil: it is only for this machine and user
 	// ShowCode writes a code, and its purpose, to the terminal that the server was started on; nil without one.
 	ShowCode     func(workspace review.Place, code string) error
 	OnReusedLink func()           // called when a launch link was used again, which ends the session that it opened; may be nil
@@ -54,6 +56,13 @@ type Options struct {
 type ViewAccess struct {
 	Token  string // opens a session that looks; "": no token
 	Anyone bool   // any browser on this machine may look
+}
+
+// Public describes a page that people reach over HTTPS from other machines. The caller admits only requests of Options.Person after a
+// sign-in, which replaces the code from the terminal.
+type Public struct {
+	Host string                            // of its address, as browsers send it
+	Age  func(*http.Request) time.Duration // since the person of a request signed in
 }
 
 // Server serves the page. It is made by New and ended by Close.
@@ -107,6 +116,15 @@ func (s *Server) Has(path string) bool {
 // Link returns an address under base, http://127.0.0.1:PORT, that opens a session. It works once, for half a minute,
 // because others may see it later. Browsers do not send the part after #.
 func (s *Server) Link(base string) string { return base + "/#enter=" + s.sessions.newLaunchCode() }
+
+// HasSession reports whether a browser has a session here, which ends with the process.
+func (s *Server) HasSession(r *http.Request) bool {
+	s.sessions.mu.Lock()
+	defer s.sessions.mu.Unlock()
+	return slices.ContainsFunc(r.CookiesNamed(cookieName(r.Host)), func(cookie *http.Cookie) bool {
+		return s.sessions.sessions[digestOf(cookie.Value)] != nil
+	})
+}
 
 // IsWatched reports whether a browser that came by a link has the page open.
 func (s *Server) IsWatched() bool {

@@ -14,7 +14,8 @@ func TestPlanloopLinksNoDatabaseServer(t *testing.T) {
 	const module = "github.com/planloop/planloop/"
 	linked := dependencies(t, module+"cmd/planloop")
 	for _, path := range linked {
-		for _, server := range []string{"github.com/jackc/", "github.com/pressly/", module + "internal/store/postgres"} {
+		for _, server := range []string{"github.com/jackc/", "github.com/pressly/", "github.com/go-webauthn/",
+			module + "internal/store/postgres"} {
 			if strings.HasPrefix(path, server) {
 				t.Errorf("cmd/planloop links %s", path)
 			}

@@ -47,7 +47,7 @@ func New(getenv func(string) string) *cobra.Command {
 		Long: `Bring the database to this version's schema. Servers of this version and the one before can run in the
 meantime. serve never does it. Make a backup first.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return postgres.Migrate(cmd.Context(), c.dsn) }},
-		c.team(), c.member(), c.token(), c.policy(), c.purge())
+		c.team(), c.member(), c.invite(), c.token(), c.policy(), c.purge())
 	root.CompletionOptions.DisableDefaultCmd = true
 	return root
 }
@@ -132,6 +132,26 @@ func (c *commands) member() *cobra.Command {
 			return err
 		})
 	return group("member", "Add and remove members", add, change, remove, list)
+}
+
+func (c *commands) invite() *cobra.Command {
+	address := ""
+	cmd := c.command("invite TEAM MEMBER", "Print a link with which a member registers a passkey", 2,
+		func(ctx context.Context, out io.Writer, admin teamserver.Admin, team int64, args []string) error {
+			if !strings.HasPrefix(address, "https://") {
+				return errors.New("the link needs the server's public address; add --address https://plans.example.com")
+			}
+			secret, err := admin.Invite(ctx, team, args[1])
+			if err != nil {
+				return err
+			}
+			_, err = fmt.Fprintln(out, strings.TrimSuffix(address, "/")+"/invite#"+secret)
+			return err
+		})
+	cmd.Long = "Print a link with which a member registers a passkey on the server's page, to sign in and decide there.\n\n" +
+		"It works once, for three days: send it where agents cannot read it."
+	cmd.Flags().StringVar(&address, "address", "", "public address of the server, as given to serve")
+	return cmd
 }
 
 func (c *commands) token() *cobra.Command {

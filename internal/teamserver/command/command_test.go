@@ -60,6 +60,13 @@ func TestATeamIsMadeAndServed(t *testing.T) {
 	if got := must(t, dsn, "token", "list", "blue"); !strings.Contains(got, "ann  member  laptop") || strings.Contains(got, token) {
 		t.Errorf("the tokens are %s", got)
 	}
+	if _, err := run(t, dsn, "invite", "blue", "ann"); err == nil || !strings.Contains(err.Error(), "--address") {
+		t.Errorf("an invitation without an address is refused with %v", err)
+	}
+	invitation := must(t, dsn, "invite", "blue", "ann", "--address", "https://plans.example.com")
+	if !regexp.MustCompile(`^https://plans\.example\.com/invite#[A-Z2-7]{26}\n$`).MatchString(invitation) {
+		t.Errorf("the invitation is %q", invitation)
+	}
 	address, stop := serve(t, dsn)
 	if got := get(t, address+"/readyz", ""); got != "ok\n" {
 		t.Errorf("readiness is %q", got)

@@ -1,0 +1,142 @@
+package teamserver
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json" // go-webauthn's types are written for it
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/go-webauthn/webauthn/protocol"
+	"github.com/go-webauthn/webauthn/webauthn"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/planloop/planloop/internal/review"
+	"github.com/planloop/planloop/internal/teamwire"
+	"github.com/planloop/planloop/internal/verbs"
+	"github.com/planloop/planloop/plan"
+)
+
+// approval is a person's approval of a plan, as signed with a passkey.
+type approval struct {
+	Team      int64  `json:"team"`
+	Member    int64  `json:"member"`
+	Workspace string `json:"workspace"` // WORKSPACE/TRACK
+	Request   string `json:"request"`
+	Digest    string `json:"digest"`
+	Nonce     string `json:"nonce"`
+}
+
+// challenge returns the signed text. It depends on everything that is approved, so that the signature holds for nothing else.
+func (a *approval) challenge() string {
+	data, _ := json.Marshal(a) // texts and numbers: cannot fail
+	sum := sha256.Sum256(append([]byte("planloop approval "), data...))
+	return base64.RawURLEncoding.EncodeToString(sum[:])
+}
+
+// freshPerson returns the person of a request that may decide.
+func (p *people) freshPerson(r *http.Request) (*person, error) {
+	who, err := p.signedIn(r)
+	if err == nil && p.clock.now().Sub(who.since) >= time.Hour {
+		err = wrong(teamwire.CodeForbidden, "you signed in more than an hour ago", "sign in again at "+p.opts.Address+"/signin?again")
+	}
+	return who, err
+}
+
+// toSign shows the plan that an approval would sign.
+type toSign struct {
+	Objective string                        `json:"objective"`
+	Steps     int                           `json:"steps"`
+	Short     string                        `json:"short"` // of the digest, as on the review page
+	Options   *protocol.CredentialAssertion `json:"options"`
+}
+
+// beginApproval returns the challenge of an approval of the waiting plan.
+func (p *people) beginApproval(r *http.Request) (any, error) {
+	in := struct {
+		Workspace string `json:"workspace"`
+	}{}
+	if err := decode(r, &in); err != nil {
+		return nil, err
+	}
+	who, err := p.freshPerson(r)
+	if err != nil {
+		return nil, err
+	}
+	workspace, err := p.workspacesOf(who).Open(r.Context(), in.Workspace)
+	if err != nil {
+		return nil, err
+	}
+	view, err := review.ReadView(r.Context(), workspace)
+	if err != nil {
+		return nil, err
+	}
+	if view.Draft == nil || view.Draft.Request == "" {
+		return nil, plan.Refuse(plan.Conflict, "", "no plan waits for approval", "look at the plan again")
+	}
+	shown := view.Draft.Plan
+	of := &approval{who.team, who.member, in.Workspace, view.Draft.Request, shown.Digest, rand.Text()}
+	challenge, err := base64.RawURLEncoding.DecodeString(of.challenge())
+	if err != nil {
+		return nil, err
+	}
+	options, session, err := p.webauthn.BeginDiscoverableLogin(webauthn.WithChallenge(challenge),
+		webauthn.WithUserVerification(protocol.VerificationRequired))
+	if err != nil {
+		return nil, err
+	}
+	return toSign{shown.Objective, len(shown.Steps) + shown.LeftOut, shown.Short, options}, p.keepChallenge(r.Context(), session, of)
+}
+
+// finishApproval records the signed approval. The audit keeps the signature.
+func (p *people) finishApproval(r *http.Request) (any, error) {
+	in := struct {
+		Credential rawJSON `json:"credential"`
+	}{}
+	if err := decode(r, &in); err != nil {
+		return nil, err
+	}
+	who, err := p.freshPerson(r)
+	if err != nil {
+		return nil, err
+	}
+	var of approval
+	signer, err := p.checkAnswer(r.Context(), in.Credential, &of)
+	if err != nil {
+		return nil, err
+	}
+	if signer.member != who.member || of.Member != who.member || of.Team != who.team {
+		return nil, wrong(teamwire.CodeForbidden, "the passkey is not of the person that is signed in", "sign in as "+signer.name)
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), time.Minute)
+	defer cancel()
+	workspace, err := p.workspacesOf(who).Open(ctx, of.Workspace)
+	if err != nil {
+		return nil, err
+	}
+	err = p.db.InTeam(ctx, who.team, func(tx pgx.Tx) error {
+		if err := signer.keepCredential(ctx, tx); err != nil {
+			return err
+		}
+		return note(ctx, tx, who.team, who.name, "sign_approval", map[string]any{"approval": of, "signature": string(in.Credential)})
+	})
+	if err != nil {
+		return nil, err
+	}
+	actor := plan.NewActor(plan.ChannelPage, who.name)
+	actor.Proof = plan.ProofPasskey
+	reply, err := workspace.Service.Decide(ctx, verbs.Caller{Actor: actor, Face: review.Face{}},
+		plan.DecideDraft{Outcome: plan.Approved, Request: of.Request, Digest: of.Digest})
+	return map[string]string{"message": reply.Message}, err
+}
+
+// signAddress is where a person signs the approval of a workspace's plan.
+func (s *Server) signAddress(workspace string) string {
+	if s.opts.Address == "" {
+		return ""
+	}
+	return fmt.Sprintf("%s/approve#%s", s.opts.Address, workspace)
+}

@@ -1,0 +1,223 @@
+package teamserver
+
+import (
+	"cmp"
+	"context"
+	"embed"
+	"encoding/json" // go-webauthn's types are written for it
+	"maps"
+	"net"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/go-webauthn/webauthn/webauthn"
+
+	"github.com/planloop/planloop/internal/origin"
+	"github.com/planloop/planloop/internal/teamwire"
+	"github.com/planloop/planloop/internal/web"
+	"github.com/planloop/planloop/plan"
+)
+
+// people is the server's page, where members sign in and decide.
+type people struct {
+	*Server
+	host     string
+	webauthn *webauthn.WebAuthn
+
+	mu    sync.Mutex
+	pages map[int64]*memberPage // by member
+}
+
+// memberPage is the review page of one member.
+type memberPage struct {
+	*web.Server
+	used time.Time
+}
+
+// mostPages bounds the number of kept pages, one for each member.
+const mostPages = 500
+
+func newPeople(s *Server) (*people, error) {
+	w, host, err := relyingParty(s.opts.Address)
+	return &people{Server: s, host: host, webauthn: w, pages: map[int64]*memberPage{}}, err
+}
+
+func (p *people) close() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, page := range p.pages {
+		page.Close()
+	}
+	clear(p.pages)
+}
+
+type personKey struct{} // of a request's person in its context
+
+func (p *people) workspacesOf(who *person) workspaces {
+	return workspaces{p.Server, &caller{team: who.team, memberID: who.member, member: who.name}}
+}
+
+// page returns the review page of a member. The oldest page ends if there are too many.
+func (p *people) page(who *person) (*web.Server, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	page := p.pages[who.member]
+	if page == nil {
+		if len(p.pages) >= mostPages {
+			oldest := slices.MinFunc(slices.Collect(maps.Keys(p.pages)), func(a, b int64) int {
+				return p.pages[a].used.Compare(p.pages[b].used)
+			})
+			go p.pages[oldest].Close() // it waits for its streams
+			delete(p.pages, oldest)
+		}
+		server, err := web.New(web.Options{Workspaces: p.workspacesOf(who), Public: &web.Public{Host: p.host, Age: p.age}, Logger: p.log,
+			Person: plan.NewActor(plan.ChannelPage, who.name)})
+		if err != nil {
+			return nil, err
+		}
+		page = &memberPage{Server: server}
+		p.pages[who.member] = page
+	}
+	page.used = time.Now()
+	return page.Server, nil
+}
+
+// age returns the time since the sign-in of an admitted request.
+func (p *people) age(r *http.Request) time.Duration {
+	who, _ := r.Context().Value(personKey{}).(*person)
+	if who == nil {
+		return signInLasts
+	}
+	return p.clock.now().Sub(who.since)
+}
+
+// link returns the address that opens a member's page once. The query says that the browser comes from the sign-in.
+func (p *people) link(who *person) (string, error) {
+	page, err := p.page(who)
+	if err != nil {
+		return "", err
+	}
+	return strings.Replace(page.Link(p.opts.Address), "/#", "/?in#", 1), nil
+}
+
+//go:embed page
+var signInPage embed.FS
+
+// ServeHTTP answers requests outside the API.
+func (p *people) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	for _, header := range web.Policy() {
+		w.Header().Set(header[0], header[1])
+	}
+	origin.LimitWrite(w)
+	if r.Host != p.host {
+		p.fail(w, r, wrong(teamwire.CodeForbidden, "the Host header does not name this server", "open "+p.opts.Address))
+		return
+	}
+	file := map[string]string{"/signin": "signin.html", "/invite": "signin.html", "/signin.js": "signin.js",
+		"/approve": "signin.html", "/signin.css": "signin.css"}[r.URL.Path]
+	act := map[string]func(*http.Request) (any, error){"/invite/begin": p.beginInvitation, "/invite/finish": p.finishInvitation,
+		"/approve/begin": p.beginApproval, "/approve/finish": p.finishApproval,
+		"/signin/begin": p.beginSignIn, "/signin/finish": p.finishSignIn, "/signin/resume": p.resume, "/signin/out": p.signOut}[r.URL.Path]
+	switch {
+	case file != "" && (r.Method == http.MethodGet || r.Method == http.MethodHead):
+		http.ServeFileFS(w, r, signInPage, "page/"+file)
+	case act != nil && r.Method == http.MethodPost:
+		p.act(w, r, act)
+	case file != "" || act != nil:
+		p.fail(w, r, wrong(teamwire.CodeNotFound, "this path does not accept this method", ""))
+	default:
+		p.review(w, r)
+	}
+}
+
+// maxSignIn bounds the body of a request to sign in.
+const maxSignIn = 64 << 10
+
+// act answers a request of the sign-in's own page.
+func (p *people) act(w http.ResponseWriter, r *http.Request, act func(*http.Request) (any, error)) {
+	from, _, _ := net.SplitHostPort(r.RemoteAddr)
+	var answer any
+	err := func() (err error) {
+		switch {
+		case !origin.IsOwn(r, "https://") || !origin.IsSameSite(r):
+			return wrong(teamwire.CodeForbidden, "requests from other web origins are refused", "open "+p.opts.Address)
+		case !p.rates.take("sign-in from "+from, signInsPerSecond):
+			return wrong(teamwire.CodeTooMany, "too many people sign in from this address", "wait a second")
+		}
+		r.Body = http.MaxBytesReader(w, r.Body, maxSignIn)
+		answer, err = act(r)
+		return err
+	}()
+	var body []byte
+	if err == nil {
+		body, err = json.Marshal(answer)
+	}
+	if err != nil {
+		p.fail(w, r, err)
+		return
+	}
+	if in, is := answer.(entered); is && in.cookie != "" {
+		http.SetCookie(w, &http.Cookie{Name: signInCookie, Value: in.cookie, Path: "/", Secure: true, HttpOnly: true,
+			SameSite: http.SameSiteStrictMode, MaxAge: int(signInLasts.Seconds())})
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_, _ = w.Write(body) // a client that has gone needs no answer
+}
+
+// review serves the review page to signed-in members, and redirects others to the sign-in.
+func (p *people) review(w http.ResponseWriter, r *http.Request) {
+	who, err := p.signedIn(r)
+	var page *web.Server
+	if err == nil {
+		page, err = p.page(who)
+	}
+	isStart := r.URL.Path == "/" && r.Method == http.MethodGet
+	switch {
+	case isStart && (isWrong(err, teamwire.CodeToken) || err == nil && r.URL.RawQuery == "" && !page.HasSession(r)):
+		http.Redirect(w, r, "/signin", http.StatusSeeOther) // browsers keep the part after #
+		return
+	case err != nil:
+		p.failPage(w, r, err)
+		return
+	}
+	ctx, cancel := context.WithCancel(context.WithValue(r.Context(), personKey{}, who))
+	defer cancel()
+	defer context.AfterFunc(p.ending, cancel)()
+	if r.URL.Path == "/api/events" {
+		go p.endWithSignIn(r.WithContext(ctx), cancel)
+	}
+	page.ServeHTTP(w, r.WithContext(ctx))
+}
+
+// endWithSignIn ends a stream when its person is signed in no longer.
+func (p *people) endWithSignIn(r *http.Request, end func()) {
+	tick := time.NewTicker(p.opts.CheckEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-r.Context().Done():
+			return
+		case <-tick.C:
+			if _, err := p.signedIn(r); isWrong(err, teamwire.CodeToken) {
+				end()
+			}
+		}
+	}
+}
+
+// failPage writes an error in the words that the page's script reads.
+func (p *people) failPage(w http.ResponseWriter, r *http.Request, err error) {
+	e := p.describe(r, err)
+	kind := "fault"
+	if e.Code == teamwire.CodeToken {
+		kind = "not_entered"
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(cmp.Or(e.Code.Status(), http.StatusInternalServerError))
+	said := map[string]string{"kind": kind, "problem": e.Problem, "fix": e.Fix}
+	body, _ := json.Marshal(map[string]any{"error": said}) // texts: cannot fail
+	_, _ = w.Write(body)
+}

@@ -1,0 +1,346 @@
+package teamserver
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/binary"
+	"encoding/json" // go-webauthn's types are written for it
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/go-webauthn/webauthn/protocol"
+	"github.com/go-webauthn/webauthn/webauthn"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/planloop/planloop/internal/teamwire"
+	"github.com/planloop/planloop/plan"
+)
+
+const (
+	signInCookie     = "__Host-planloop"
+	signInLasts      = 12 * time.Hour
+	challengeLasts   = 5 * time.Minute
+	invitationLasts  = 72 * time.Hour
+	signInsPerSecond = 5 // from one address, which may be a proxy's
+)
+
+// newSecret returns a random secret and the hash that is kept of it.
+func newSecret() (secret string, hash []byte) {
+	secret = rand.Text()
+	return secret, hashToken(secret)
+}
+
+// Invite returns the secret of a new invitation, with which a member registers a passkey once.
+func (a Admin) Invite(ctx context.Context, team int64, member string) (secret string, err error) {
+	secret, hash := newSecret()
+	return secret, a.change(ctx, team, "invite", map[string]any{"member": member}, func(tx pgx.Tx) error {
+		return forMember(ctx, tx, member, `INSERT INTO invitation (hash, team, member, expires)
+			SELECT $3, team, id, now() + $4::interval FROM member WHERE team = $1 AND name = $2 AND removed IS NULL`,
+			team, member, hash, invitationLasts)
+	})
+}
+
+// person is a member in a browser, signed in or about to be.
+type person struct {
+	team, member int64
+	name         string
+	since        time.Time // of the sign-in
+	credentials  []webauthn.Credential
+}
+
+// WebAuthnID implements webauthn.User.
+func (p *person) WebAuthnID() []byte { return binary.BigEndian.AppendUint64(nil, uint64(p.member)) }
+
+// WebAuthnName implements webauthn.User.
+func (p *person) WebAuthnName() string { return p.name }
+
+// WebAuthnDisplayName implements webauthn.User.
+func (p *person) WebAuthnDisplayName() string { return p.name }
+
+// WebAuthnCredentials implements webauthn.User.
+func (p *person) WebAuthnCredentials() []webauthn.Credential { return p.credentials }
+
+// relyingParty returns the checks of passkeys for a server with this address, and its host.
+func relyingParty(address string) (w *webauthn.WebAuthn, host string, err error) {
+	at, err := url.Parse(address)
+	if err != nil || at.Scheme != "https" || at.Host == "" || address != "https://"+at.Host {
+		return nil, "", fmt.Errorf("the address %s is not one like https://plans.example.com", plan.Quote(address))
+	}
+	w, err = webauthn.New(&webauthn.Config{RPID: at.Hostname(), RPDisplayName: "planloop", RPOrigins: []string{address},
+		AuthenticatorSelection: protocol.AuthenticatorSelection{ResidentKey: protocol.ResidentKeyRequirementRequired,
+			UserVerification: protocol.VerificationRequired}})
+	return w, at.Host, err
+}
+
+// signedIn returns the person of a request by its cookie. Nothing else admits to the page, least of all a token.
+func (s *Server) signedIn(r *http.Request) (*person, error) {
+	var p person
+	cookie, err := r.Cookie(signInCookie)
+	if err == nil {
+		err = s.pool.QueryRow(r.Context(), "SELECT team, member, member_name, since FROM signed_in($1)", hashToken(cookie.Value)).
+			Scan(&p.team, &p.member, &p.name, &p.since)
+	}
+	if errors.Is(err, http.ErrNoCookie) || errors.Is(err, pgx.ErrNoRows) {
+		return nil, wrong(teamwire.CodeToken, "this browser is not signed in, or no longer", "sign in at "+s.opts.Address+"/signin")
+	}
+	return &p, err
+}
+
+// ceremony is the data to check the answer to a challenge.
+type ceremony struct {
+	Session  *webauthn.SessionData `json:"session"`
+	Approval *approval             `json:"approval,omitempty"` // that the answer signs; nil: it signs in or registers
+}
+
+// keepChallenge stores a challenge.
+func (s *Server) keepChallenge(ctx context.Context, session *webauthn.SessionData, of *approval) error {
+	data, err := json.Marshal(ceremony{session, of})
+	if err == nil {
+		_, err = s.pool.Exec(ctx, "DELETE FROM challenge WHERE expires < now()")
+	}
+	if err == nil {
+		_, err = s.pool.Exec(ctx, "INSERT INTO challenge (hash, session, expires) VALUES ($1, $2, now() + $3::interval)",
+			hashToken(session.Challenge), data, challengeLasts)
+	}
+	return err
+}
+
+// takeChallenge returns and deletes it: an answer that was used before, or belongs to no challenge of this server, finds none.
+func (s *Server) takeChallenge(ctx context.Context, challenge string) (c ceremony, err error) {
+	var data []byte
+	err = s.pool.QueryRow(ctx, "DELETE FROM challenge WHERE hash = $1 AND expires > now() RETURNING session", hashToken(challenge)).
+		Scan(&data)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return c, wrong(teamwire.CodeForbidden, "this answer was used already, or came too late", "try again")
+	}
+	if err == nil {
+		err = json.Unmarshal(data, &c)
+	}
+	return c, err
+}
+
+// invited returns the member of an unused invitation.
+func (s *Server) invited(ctx context.Context, secret string) (*person, error) {
+	var p person
+	err := s.pool.QueryRow(ctx, "SELECT team, member, member_name FROM invited($1)", hashToken(secret)).Scan(&p.team, &p.member, &p.name)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return nil, wrong(teamwire.CodeForbidden, "this invitation was used already, has expired, or was never made",
+			"ask an admin of the team for a new one")
+	}
+	return &p, err
+}
+
+// beginInvitation returns the options for a new passkey.
+func (p *people) beginInvitation(r *http.Request) (any, error) {
+	in := struct {
+		Invitation string `json:"invitation"`
+	}{}
+	if err := decode(r, &in); err != nil {
+		return nil, err
+	}
+	who, err := p.invited(r.Context(), in.Invitation)
+	if err != nil {
+		return nil, err
+	}
+	options, session, err := p.webauthn.BeginRegistration(who)
+	if err != nil {
+		return nil, err
+	}
+	return options, p.keepChallenge(r.Context(), session, nil)
+}
+
+// finishInvitation registers the passkey and signs the member in.
+func (p *people) finishInvitation(r *http.Request) (any, error) {
+	in := struct {
+		Invitation string  `json:"invitation"`
+		Credential rawJSON `json:"credential"`
+	}{}
+	if err := decode(r, &in); err != nil {
+		return nil, err
+	}
+	who, err := p.invited(r.Context(), in.Invitation)
+	if err != nil {
+		return nil, err
+	}
+	made, err := protocol.ParseCredentialCreationResponseBytes(in.Credential)
+	if err != nil {
+		return nil, notAccepted(err)
+	}
+	begun, err := p.takeChallenge(r.Context(), made.Response.CollectedClientData.Challenge)
+	if err != nil {
+		return nil, err
+	}
+	credential, err := p.webauthn.CreateCredential(who, *begun.Session, made) // checks that the session is of the same member
+	if err != nil {
+		return nil, notAccepted(err)
+	}
+	data, err := json.Marshal(credential)
+	if err != nil {
+		return nil, err
+	}
+	return p.enter(r.Context(), who, "register_passkey", func(tx pgx.Tx) error {
+		done, err := tx.Exec(r.Context(), "UPDATE invitation SET used = now() WHERE hash = $1 AND used IS NULL AND expires > now()",
+			hashToken(in.Invitation))
+		if err == nil && done.RowsAffected() == 0 {
+			err = wrong(teamwire.CodeForbidden, "this invitation was used already", "ask an admin of the team for a new one")
+		}
+		if err == nil {
+			_, err = tx.Exec(r.Context(), "INSERT INTO passkey (id, team, member, credential) VALUES ($1, $2, $3, $4)",
+				credential.ID, who.team, who.member, data)
+		}
+		if isTaken(err) {
+			err = wrong(teamwire.CodeForbidden, "this passkey is registered already", "sign in with it")
+		}
+		return err
+	})
+}
+
+// beginSignIn returns the challenge that the browser must sign. It names no member: the passkey does.
+func (p *people) beginSignIn(r *http.Request) (any, error) {
+	if err := decode(r, &struct{}{}); err != nil {
+		return nil, err
+	}
+	options, session, err := p.webauthn.BeginDiscoverableLogin(webauthn.WithUserVerification(protocol.VerificationRequired))
+	if err != nil {
+		return nil, err
+	}
+	return options, p.keepChallenge(r.Context(), session, nil)
+}
+
+// finishSignIn signs a member in by the answer of a passkey.
+func (p *people) finishSignIn(r *http.Request) (any, error) {
+	in := struct {
+		Credential rawJSON `json:"credential"`
+	}{}
+	if err := decode(r, &in); err != nil {
+		return nil, err
+	}
+	who, err := p.checkAnswer(r.Context(), in.Credential, nil)
+	if err != nil {
+		return nil, err
+	}
+	return p.enter(r.Context(), who, "sign_in", func(tx pgx.Tx) error { return who.keepCredential(r.Context(), tx) })
+}
+
+// checkAnswer returns the member of the passkey that answered a challenge: one to sign in or, unless signed is nil, to sign an approval.
+func (p *people) checkAnswer(ctx context.Context, answer []byte, signed *approval) (*person, error) {
+	parsed, err := protocol.ParseCredentialRequestResponseBytes(answer)
+	if err != nil {
+		return nil, notAccepted(err)
+	}
+	begun, err := p.takeChallenge(ctx, parsed.Response.CollectedClientData.Challenge)
+	if err != nil {
+		return nil, err
+	}
+	if (begun.Approval == nil) != (signed == nil) ||
+		signed != nil && begun.Approval.challenge() != parsed.Response.CollectedClientData.Challenge {
+		return nil, notAccepted(nil)
+	}
+	var who person
+	_, credential, err := p.webauthn.ValidatePasskeyLogin(func(id, handle []byte) (webauthn.User, error) {
+		var data []byte
+		err := p.pool.QueryRow(ctx, "SELECT team, member, member_name, credential FROM passkey_of($1)", id).
+			Scan(&who.team, &who.member, &who.name, &data)
+		if err != nil || !bytes.Equal(handle, who.WebAuthnID()) {
+			return nil, errors.Join(err, errors.New("no member has this passkey"))
+		}
+		who.credentials = make([]webauthn.Credential, 1)
+		return &who, json.Unmarshal(data, &who.credentials[0])
+	}, *begun.Session, parsed)
+	if err != nil || credential.Authenticator.CloneWarning {
+		return nil, notAccepted(err)
+	}
+	who.credentials[0] = *credential
+	if signed != nil {
+		*signed = *begun.Approval
+	}
+	return &who, nil
+}
+
+// keepCredential stores a passkey after its use.
+func (p *person) keepCredential(ctx context.Context, tx pgx.Tx) error {
+	data, err := json.Marshal(p.credentials[0])
+	if err != nil {
+		return err
+	}
+	done, err := tx.Exec(ctx, "UPDATE passkey SET credential = $2, used = now() WHERE id = $1", p.credentials[0].ID, data)
+	if err == nil && done.RowsAffected() == 0 { // the member was removed just now
+		err = notAccepted(nil)
+	}
+	return err
+}
+
+// notAccepted hides from the caller why a passkey's answer is not valid.
+func notAccepted(error) error {
+	return wrong(teamwire.CodeForbidden, "the passkey was not accepted",
+		"use one that you registered here, or ask an admin of the team for an invitation")
+}
+
+// rawJSON keeps a member of a request as it came.
+type rawJSON = json.RawMessage
+
+// entered is the answer that opens the page.
+type entered struct {
+	Link   string `json:"link"`
+	cookie string // "": the browser has it already
+}
+
+// enter signs a member in, in one transaction with f.
+func (p *people) enter(ctx context.Context, who *person, act string, f func(pgx.Tx) error) (any, error) {
+	secret, hash := newSecret()
+	err := p.db.InTeam(ctx, who.team, func(tx pgx.Tx) error {
+		if err := f(tx); err != nil {
+			return err
+		}
+		if _, err := tx.Exec(ctx, "DELETE FROM signin WHERE expires < now()"); err != nil {
+			return err
+		}
+		done, err := tx.Exec(ctx, `INSERT INTO signin (hash, team, member, way, expires)
+			SELECT $1, team, id, 'passkey', now() + $4::interval FROM member WHERE team = $2 AND id = $3 AND removed IS NULL`,
+			hash, who.team, who.member, signInLasts)
+		if err == nil && done.RowsAffected() == 0 {
+			err = notAccepted(nil)
+		}
+		if err != nil {
+			return err
+		}
+		return note(ctx, tx, who.team, who.name, act, nil)
+	})
+	if err != nil {
+		return nil, err
+	}
+	link, err := p.link(who)
+	return entered{Link: link, cookie: secret}, err
+}
+
+// resume opens the page in a browser that is signed in.
+func (p *people) resume(r *http.Request) (any, error) {
+	who, err := p.signedIn(r)
+	if err != nil {
+		return nil, err
+	}
+	link, err := p.link(who)
+	return entered{Link: link}, err
+}
+
+// signOut ends the sign-in of this browser.
+func (p *people) signOut(r *http.Request) (any, error) {
+	who, err := p.signedIn(r)
+	if err != nil {
+		return nil, err
+	}
+	cookie, err := r.Cookie(signInCookie)
+	if err != nil {
+		return nil, err
+	}
+	return struct{}{}, p.db.InTeam(r.Context(), who.team, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(r.Context(), "DELETE FROM signin WHERE hash = $1", hashToken(cookie.Value)); err != nil {
+			return err
+		}
+		return note(r.Context(), tx, who.team, who.name, "sign_out", nil)
+	})
+}
