@@ -42,8 +42,8 @@ type browser struct {
 
 func (w *world) browser() *browser {
 	rp := virtualwebauthn.RelyingParty{ID: "plans.example.com", Name: "planloop", Origin: pageAddress}
-	return &browser{t: w.t, ctx: w.t.Context(), address: w.http.URL, headers: map[string]string{}, cookies: map[string]*http.Cookie{}, rp: rp,
-		device: virtualwebauthn.NewAuthenticator(), passkey: virtualwebauthn.NewCredential(virtualwebauthn.KeyTypeEC2)}
+	return &browser{t: w.t, ctx: w.t.Context(), address: w.http.URL, rp: rp, headers: map[string]string{},
+		cookies: map[string]*http.Cookie{}, device: virtualwebauthn.NewAuthenticator(), passkey: virtualwebauthn.NewCredential(virtualwebauthn.KeyTypeEC2)}
 }
 
 // ask sends a request as a page of the server would, and returns the status and the body.
@@ -80,7 +80,8 @@ func (b *browser) send(method, path string, in any) *http.Response {
 			request.Host = value
 		}
 	}
-	client := &http.Client{Transport: b.transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	client := &http.Client{Transport: b.transport,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	answer, err := client.Do(request)
 	check(b.t, err)
 	for _, cookie := range answer.Cookies() {
