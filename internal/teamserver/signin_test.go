@@ -43,7 +43,8 @@ type browser struct {
 func (w *world) browser() *browser {
 	rp := virtualwebauthn.RelyingParty{ID: "plans.example.com", Name: "planloop", Origin: pageAddress}
 	return &browser{t: w.t, ctx: w.t.Context(), address: w.http.URL, rp: rp, headers: map[string]string{},
-		cookies: map[string]*http.Cookie{}, device: virtualwebauthn.NewAuthenticator(), passkey: virtualwebauthn.NewCredential(virtualwebauthn.KeyTypeEC2)}
+		cookies: map[string]*http.Cookie{}, device: virtualwebauthn.NewAuthenticator(),
+		passkey: virtualwebauthn.NewCredential(virtualwebauthn.KeyTypeEC2)}
 }
 
 // ask sends a request as a page of the server would, and returns the status and the body.
