@@ -27,11 +27,12 @@ func TestALoginWithOnlyTheServingRoleServes(t *testing.T) {
 	defer db.Close()
 	defer w.db.Pool().Exec(t.Context(), "DROP ROLE "+name)
 	w.db, w.admin = db, teamserver.NewAdmin(db, teamserver.Operator)
-	w.http = w.serve(teamserver.Options{})
+	w.http = w.serve(teamserver.Options{Address: pageAddress})
 	ann := w.as("ann", teamwire.RoleMember)
 	ann.do(setUp("Ship the shop"))
 	ann.do(plan.AddSteps{Steps: []plan.NewStep{{Spec: plan.Spec{Title: "Test it"}}}})
 	check(t, w.admin.SetSettings(t.Context(), w.team, "shop", []byte(`{"approvals": 1}`)))
+	w.member("ann").signIn()
 	lines, _ := history(t, setUp("Write the docs"))
 	ann.must("POST", "/v1/w/shop/t/docs/share", teamwire.ShareRequest{Records: lines, Last: true}, nil)
 	ann.must("POST", "/v1/w/shop/seen", teamwire.Seen{Gone: []string{"codex"}}, nil)
@@ -39,7 +40,7 @@ func TestALoginWithOnlyTheServingRoleServes(t *testing.T) {
 	check(t, err)
 	check(t, w.admin.RemoveMember(t.Context(), w.team, "bob"))
 	red := w.newTeam("red")
-	for _, table := range []string{"member", "token", "policy", "sighting", "track", "record"} {
+	for _, table := range []string{"member", "token", "policy", "sighting", "passkey", "signin", "invitation", "track", "record"} {
 		check(t, db.InTeam(t.Context(), red, func(tx pgx.Tx) error {
 			var n int
 			err := tx.QueryRow(t.Context(), "SELECT count(*) FROM "+table+" WHERE team = $1", w.team).Scan(&n)

@@ -2,11 +2,13 @@ package teamserver_test
 
 import (
 	"bufio"
+	"context"
 	"encoding/json" // as the browser writes it
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"strings"
 	"testing"
@@ -33,12 +35,16 @@ type browser struct {
 	device  virtualwebauthn.Authenticator
 	passkey virtualwebauthn.Credential
 	sent    map[string]any // the last answer of the passkey
+
+	ctx       context.Context
+	transport http.RoundTripper // nil: the default
 }
 
 func (w *world) browser() *browser {
 	rp := virtualwebauthn.RelyingParty{ID: "plans.example.com", Name: "planloop", Origin: pageAddress}
-	return &browser{t: w.t, address: w.http.URL, headers: map[string]string{}, cookies: map[string]*http.Cookie{}, rp: rp,
-		device: virtualwebauthn.NewAuthenticator(), passkey: virtualwebauthn.NewCredential(virtualwebauthn.KeyTypeEC2)}
+	return &browser{t: w.t, ctx: w.t.Context(), address: w.http.URL, rp: rp, headers: map[string]string{},
+		cookies: map[string]*http.Cookie{}, device: virtualwebauthn.NewAuthenticator(),
+		passkey: virtualwebauthn.NewCredential(virtualwebauthn.KeyTypeEC2)}
 }
 
 // ask sends a request as a page of the server would, and returns the status and the body.
@@ -59,7 +65,7 @@ func (b *browser) send(method, path string, in any) *http.Response {
 		check(b.t, err)
 		body = strings.NewReader(string(data))
 	}
-	request, err := http.NewRequestWithContext(b.t.Context(), method, b.address+path, body)
+	request, err := http.NewRequestWithContext(b.ctx, method, b.address+path, body)
 	check(b.t, err)
 	request.Host = "plans.example.com"
 	if method == "POST" {
@@ -75,7 +81,8 @@ func (b *browser) send(method, path string, in any) *http.Response {
 			request.Host = value
 		}
 	}
-	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	client := &http.Client{Transport: b.transport,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	answer, err := client.Do(request)
 	check(b.t, err)
 	for _, cookie := range answer.Cookies() {
@@ -416,6 +423,32 @@ func TestAStreamEndsWithItsSignIn(t *testing.T) {
 	if _, err := io.Copy(io.Discard, stream.Body); err != nil && !errors.Is(err, io.ErrUnexpectedEOF) { // a write may be cut
 		t.Error(err)
 	}
+}
+
+// TestAnEndedStreamLeavesTheServer fails if a browser that closes the page ends the server, as HTTP/2 makes possible.
+func TestAnEndedStreamLeavesTheServer(t *testing.T) {
+	w := newWorld(t)
+	server, err := teamserver.New(t.Context(), w.db, teamserver.Options{Address: pageAddress})
+	check(t, err)
+	w.http = httptest.NewUnstartedServer(server.Handler())
+	w.http.EnableHTTP2 = true
+	w.http.StartTLS()
+	t.Cleanup(func() { server.EndStreams(); w.http.Close(); server.Close() })
+	ann := w.browser()
+	ann.transport = w.http.Client().Transport
+	ann.open(ann.register(w.invite("ann")))
+	for range 50 {
+		ctx, cancel := context.WithCancel(t.Context())
+		ann.ctx = ctx
+		stream := ann.send("GET", "/api/events", nil)
+		if stream.ProtoMajor != 2 || stream.StatusCode != 200 {
+			t.Fatalf("%s %s", stream.Proto, stream.Status)
+		}
+		cancel()
+		stream.Body.Close()
+	}
+	ann.ctx = t.Context()
+	ann.must("GET", "/api/inbox", nil, nil)
 }
 
 func TestTheAddressIsChecked(t *testing.T) {

@@ -127,7 +127,16 @@ func (s *Server) getEvents(c call) (any, error) {
 	defer cancel()
 	defer context.AfterFunc(s.streams.ending, cancel)()
 	out := &eventWriter{w: c.w, limits: http.NewResponseController(c.w), ctx: ctx}
-	defer context.AfterFunc(ctx, func() { _ = out.limits.SetWriteDeadline(time.Now()) })() // ends a write in progress
+	cut := make(chan struct{})
+	stop := context.AfterFunc(ctx, func() {
+		defer close(cut)
+		_ = out.limits.SetWriteDeadline(time.Now()) // ends a write in progress
+	})
+	defer func() {
+		if !stop() {
+			<-cut // net/http panics if a deadline is set after the answer, in HTTP/2
+		}
+	}()
 
 	told := news.hub.Listen(ctx)
 	_, sent := news.since(0)

@@ -27,14 +27,15 @@ let shown
 async function approve() {
   if (!shown) {
     shown = await call('/approve/begin', { workspace: decodeURIComponent(hash) })
-    find('about').textContent = `${shown.objective} · ${shown.steps} steps · ${shown.short}`
+    find('about').textContent = `${shown.objective} · ${shown.steps} step${shown.steps === 1 ? '' : 's'} · ${shown.short}`
     find('go').textContent = 'Approve, signed with a passkey'
     find('go').disabled = false
     return
   }
   const { options } = shown
   shown = undefined // a challenge is used once
-  find('about').textContent = (await call('/approve/finish', await sign(options))).message
+  await call('/approve/finish', await sign(options))
+  location.replace('/#workspace=' + encodeURIComponent(decodeURIComponent(hash)))
 }
 
 async function register() {
