@@ -52,7 +52,7 @@ func TestWhatWaitsForAPerson(t *testing.T) {
 		"a warning": {func(d *workspaces) *workspaces {
 			begun(d).do(ann().Actor, plan.RaiseSignal{ID: "ci", Level: plan.Warning, Message: "slow"})
 			return d
-		}, "", "ann works on"},
+		}, "", "ann is working on"},
 		"a step": {func(d *workspaces) *workspaces { return d.running(tool("Delete it"), plan.Spec{Title: "Two"}) }, "step S001",
 			`S001 "Delete it" waits for your approval.`},
 		"a pause": {func(d *workspaces) *workspaces { return d.running(plan.Spec{Title: "Ask", Pause: "Go?"}) },
