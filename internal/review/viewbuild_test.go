@@ -44,7 +44,7 @@ func TestWhatWaitsForAPerson(t *testing.T) {
 			return d
 		}, "", "Planning mode is gathering"},
 		"a question": {func(d *workspaces) *workspaces { begun(d).do(ann().Actor, plan.AskUser{Text: "Which?"}); return d }, "question Q1",
-			`ann works on`},
+			`ann is working on`},
 		"a blocker": {func(d *workspaces) *workspaces {
 			begun(d).do(ann().Actor, plan.RaiseSignal{ID: "ci", Level: plan.Blocker, Message: "red", Step: 1})
 			return d
