@@ -149,18 +149,9 @@ func pages(ctx context.Context, tty io.ReadWriter, on approvalPrompt, rows int) 
 	for rows > 0 && len(lines) > page {
 		text += strings.Join(lines[:page], "\n") + "\n"
 		lines = lines[page:]
-		text += fmt.Sprintf("-- %d of %d lines. Enter: more. all: the rest. quit: leave %s undecided.\n> ", all-len(lines), all, on.title())
-		if _, err := io.WriteString(tty, text); err != nil {
-			return nil, fmt.Errorf("write to the terminal: %w", err)
-		}
-		typed, err := readLine(ctx, tty)
-		switch word := strings.ToLower(strings.TrimSpace(typed)); {
-		case err != nil:
-			return nil, err
-		case !strings.HasSuffix(typed, "\n") || word == "quit" || word == "q":
-			return nil, on.undecided
-		case word == "all":
-			return lines, nil
+		word, err := askMore(ctx, tty, text, all-len(lines), all, on)
+		if err != nil || word == "all" {
+			return lines, err
 		}
 		text = ""
 	}
@@ -168,6 +159,27 @@ func pages(ctx context.Context, tty io.ReadWriter, on approvalPrompt, rows int) 
 		return nil, fmt.Errorf("write to the terminal: %w", err)
 	}
 	return lines, nil
+}
+
+// askMore writes a page and asks for the next one. It returns "all" or "". Another word, perhaps a decision about what is not shown yet,
+// decides nothing.
+func askMore(ctx context.Context, tty io.ReadWriter, text string, shown, all int, on approvalPrompt) (word string, err error) {
+	for {
+		text += fmt.Sprintf("-- %d of %d lines. Enter: more. all: the rest. quit: leave %s undecided.\n> ", shown, all, on.title())
+		if _, err := io.WriteString(tty, text); err != nil {
+			return "", fmt.Errorf("write to the terminal: %w", err)
+		}
+		typed, err := readLine(ctx, tty)
+		switch word = strings.ToLower(strings.TrimSpace(typed)); {
+		case err != nil:
+			return "", err
+		case !strings.HasSuffix(typed, "\n") || word == "quit" || word == "q":
+			return "", on.undecided
+		case word == "all" || word == "":
+			return word, nil
+		}
+		text = "Nothing is decided yet: decide after the last line.\n"
+	}
 }
 
 // approvalHour remembers for an hour that the shell of this terminal had the code of an approval typed. A nil *approvalHour remembers

@@ -232,9 +232,9 @@ func decidedText(reply verbs.DecisionReply, comment string) string {
 	case reply.Runs:
 		return "Approved. Start it: planloop run"
 	case reply.Outcome == plan.Approved && comment != "":
-		return "Approved. The agent continues with your comment.\nWatch them: planloop show --watch"
+		return "Approved. The agent continues with your comment.\nWatch: planloop show --watch"
 	case reply.Outcome == plan.Approved:
-		return "Approved. The agent continues.\nWatch them: planloop show --watch"
+		return "Approved. The agent continues.\nWatch: planloop show --watch"
 	case reply.Outcome == plan.Returned:
 		return "Changes requested. You will see what changed when the agent submits again.\nWait for it: " +
 			"planloop status --wait 10m"

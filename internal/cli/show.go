@@ -270,8 +270,12 @@ func (a *app) showDraft(ctx context.Context, ws *openWorkspace, format showForma
 	if held := verbs.EnforcementLine(ws.verbs.Enforcement(state)); held != "" {
 		lines = append(lines, s.Hang("", s.Faint, held)...)
 	}
+	caller := a.caller()
 	hint := "Decide: planloop approve, planloop edit COMMENT (request changes), or planloop reject."
-	if state.IsReturned() {
+	switch {
+	case caller.Actor.Kind == plan.Agent:
+		hint = ws.verbs.NextActionIn(state, caller).For(caller)
+	case state.IsReturned():
 		hint = "Changes were requested: wait for the new version, or reject it with planloop reject."
 	}
 	return a.printLines(append(lines, s.Next(hint)...))
