@@ -29,6 +29,7 @@ type team struct {
 	atMost   int                    // records of a feed; 0: all
 	before   func()                 // called before each decision
 	distort  func(*session.Feed)    // changes each feed
+	mu       sync.Mutex             // of prepared
 	prepared []plan.Revision        // of the states that decisions were prepared on
 	relies   func(s plan.State) int // what an action relies on; nil: nothing
 }
@@ -77,7 +78,9 @@ func (d *team) Decide(ctx context.Context, r session.Request, after store.Head) 
 	if d.before != nil {
 		d.before()
 	}
+	d.mu.Lock()
 	d.prepared = append(d.prepared, r.On.Revision)
+	d.mu.Unlock()
 	outcome, err := d.Do(ctx, r.By, r.Action, func(now plan.State, f *plan.Facts) error {
 		if d.relies != nil && d.relies(now) != d.relies(r.On) {
 			return session.ErrChanged

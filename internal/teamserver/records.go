@@ -74,7 +74,9 @@ func (s *Server) waitForRecord(ctx context.Context, t *track, after plan.Revisio
 			return head, err
 		}
 		if grown == nil {
-			if grown, err = t.log.Watch(timed); err != nil {
+			if grown, err = t.log.Watch(timed); timed.Err() != nil {
+				return head, nil
+			} else if err != nil {
 				return head, err
 			}
 			continue // it may have grown before the watch began
