@@ -147,7 +147,7 @@ func TestExecutePlanGoesOnBehindTheCall(t *testing.T) {
 	for late := time.Now().Add(2 * time.Minute); !strings.Contains(got, "at it") && time.Now().Before(late); { // until the engine has begun
 		got = text(t, call(t, client, "planning_execute_plan", map[string]any{"wait": 1}))
 	}
-	wants(t, got, "The run continues (1 in_progress, 1 pending)", "Running: S001 Let it hang (40 % at it)")
+	wants(t, got, "The run continues (1 in progress, 1 pending)", "Running: S001 Let it hang (40 % at it)")
 	if got := text(t, call(t, client, "planning_execute_plan", map[string]any{"wait": 0})); !strings.Contains(got, "Running: S001") {
 		t.Errorf("a second call does not join:\n%s", got)
 	}
