@@ -45,7 +45,7 @@ type Vote struct {
 	At      time.Time `json:"at"`
 }
 
-// MemberOf returns the member of a team behind the name of an actor: ann for ann and for ann/claude-code.
+// MemberOf returns the member of a team in an actor's name: ann for ann and for ann/claude-code.
 func MemberOf(name string) string {
 	member, _, _ := strings.Cut(name, "/")
 	return member

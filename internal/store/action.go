@@ -1,8 +1,10 @@
 package store
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"reflect"
 	"strconv"
 	"sync"
@@ -26,11 +28,31 @@ func EncodeAction(a plan.Action) ([]byte, error) {
 // DecodeAction reads the output of EncodeAction. The error wraps ErrNewer if data holds an action or a field that this version does
 // not know.
 func DecodeAction(data []byte) (plan.Action, error) {
+	if err := checkDepth(data); err != nil {
+		return nil, fmt.Errorf("decode action: %w", err)
+	}
 	var a plan.Action
 	if err := json.Unmarshal(data, &a, actionCodec().decode); err != nil {
 		return nil, fmt.Errorf("decode action: %w", markNewer(err))
 	}
 	return a, nil
+}
+
+// maxDepth bounds the objects and lists within each other. Every inner action is read once more, so a deep one would take long.
+const maxDepth = 200
+
+func checkDepth(data []byte) error {
+	for in := jsontext.NewDecoder(bytes.NewReader(data)); ; {
+		_, err := in.ReadToken()
+		switch {
+		case errors.Is(err, io.EOF):
+			return nil
+		case err != nil:
+			return err
+		case in.StackDepth() > maxDepth:
+			return fmt.Errorf("it is nested more than %d times", maxDepth)
+		}
+	}
 }
 
 // EncodeFacts returns the facts that only the caller of an action knows: resolutions, definitions of tools, and missing files.

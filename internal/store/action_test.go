@@ -3,6 +3,7 @@ package store_test
 import (
 	"encoding/json"
 	"reflect"
+	"strings"
 	"testing"
 	"time"
 
@@ -29,6 +30,61 @@ func TestEveryActionSurvivesEncoding(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestDeepActionsAreRefused: each level of a batch in a batch is read again, so a deep one of a megabyte would occupy a server for long.
+func TestDeepActionsAreRefused(t *testing.T) {
+	action := plan.Action(plan.Clear{})
+	for range 100 {
+		action = plan.Batch{Word: "update", Parts: []plan.Part{{Action: action}}}
+	}
+	data, err := store.EncodeAction(action)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := store.DecodeAction(data); err == nil || !strings.Contains(err.Error(), "nested more than") {
+		t.Errorf("decoded: %v", err)
+	}
+}
+
+// FuzzDecodeAction: what can be decoded can be decided, on a plan and without one.
+func FuzzDecodeAction(f *testing.F) {
+	for _, zero := range plan.Actions() {
+		filled := reflect.New(reflect.TypeOf(zero)).Elem()
+		fillFields(filled)
+		for _, a := range []plan.Action{zero, filled.Interface().(plan.Action)} {
+			data, err := store.EncodeAction(a)
+			if err != nil {
+				f.Fatal(err)
+			}
+			f.Add(data, []byte(`{}`))
+		}
+	}
+	facts, err := store.EncodeFacts(plan.Facts{Resolutions: map[plan.StepID]plan.Resolution{1: {Problem: "no file"}}})
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add([]byte(`{"kind":"advance","fields":{"MaxStarts":1}}`), facts)
+	begun := plan.Fold(plan.Fold(plan.State{}, setUp(2)), mark(2, 1))
+	f.Fuzz(func(t *testing.T, data, claims []byte) {
+		action, err := store.DecodeAction(data)
+		if err != nil || action == nil {
+			return
+		}
+		facts, err := store.DecodeFacts(claims)
+		if err != nil {
+			return
+		}
+		facts.Now = began
+		for _, channel := range []plan.Channel{plan.ChannelMCP, plan.ChannelEngine, plan.ChannelPage} {
+			facts.Actor = plan.NewActor(channel, "ann/codex")
+			for _, state := range []plan.State{{}, begun} {
+				if events, err := plan.Decide(state, action, facts); err == nil {
+					plan.Apply(state, events...)
+				}
+			}
+		}
+	})
 }
 
 // fillFields sets every exported field below v to a value that is not zero.

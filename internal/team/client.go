@@ -146,7 +146,7 @@ func (c *Client) send(ctx context.Context, method, path string, header http.Head
 	return nil, c.explain(wrong)
 }
 
-// explain returns the error for a server's complaint, whose texts are untrusted.
+// explain returns the error for a server's complaint. Its texts are untrusted.
 func (c *Client) explain(wrong teamwire.Error) error {
 	clean := func(text string) string { return outbound.Redact(safetext.Line(plan.Shorten(text, 500)), c.token) }
 	problem, fix := clean(wrong.Problem), clean(wrong.Fix)

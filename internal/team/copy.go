@@ -186,7 +186,7 @@ func (c *Copy) valuePath(name string) string {
 	return teamwire.TrackPath(c.place.Workspace, c.place.Track, "values/"+name)
 }
 
-// confirmedName is the file whose time is that of the last confirmation.
+// confirmedName is the file with the time of the last confirmation.
 const confirmedName = "team.confirmed"
 
 // Confirm notes that the copy is current.

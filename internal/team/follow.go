@@ -284,7 +284,7 @@ func (f *following) reportSeen(ctx context.Context) {
 	}
 }
 
-// agentsOf returns the names whose signs of life a state depends on.
+// agentsOf returns the names of the agents with signs of life that a state depends on.
 func agentsOf(state plan.State) map[string]bool {
 	names := map[string]bool{}
 	if by := state.ModeNow().By; by != "" {

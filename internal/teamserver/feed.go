@@ -34,7 +34,7 @@ type feed struct {
 	streams map[chan teamwire.HeadEvent]bool // true: it was too slow, and must begin again
 }
 
-// streamRoom is how many events a stream may be behind. One that is further behind ends, and the laptop
+// streamRoom is how many events a stream may lag. One that lags further ends, and the laptop
 // begins again.
 const streamRoom = 256
 

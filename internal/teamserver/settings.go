@@ -18,7 +18,7 @@ import (
 
 // Settings are a team's rules, for all workspaces or for one, where they replace the team's.
 type Settings struct {
-	Approvals    int                 `json:"approvals,omitzero"`      // people who must approve; 0: one, without a list
+	Approvals    int                 `json:"approvals,omitzero"`      // needed from people; 0: one, without a list
 	Approvers    []string            `json:"approvers,omitempty"`     // members, and groups as @name; empty: every member
 	Groups       map[string][]string `json:"groups,omitempty"`        // members of each group
 	HighRisk     int                 `json:"high_risk,omitzero"`      // approvals needed on top for a plan with a step of high risk

@@ -171,7 +171,7 @@ func setUp(objective string) plan.SetUp {
 	return plan.SetUp{Outline: plan.Outline{Objective: objective}, Steps: []plan.NewStep{{Spec: plan.Spec{Title: "Write it"}}}}
 }
 
-// records decodes lines of records, whose hashes must lead to a head.
+// records decodes lines of records. Their hashes must lead to a head.
 func records(t *testing.T, head store.Head, lines []string) (list []plan.Record) {
 	t.Helper()
 	var hash store.Hash

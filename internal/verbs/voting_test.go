@@ -12,7 +12,7 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// While approvals are missing, an agent and a person read whose they are, and the reply to one says that the plan still waits.
+// While approvals are missing, an agent and a person read which ones, and the reply to one says that the plan still waits.
 func TestMissingApprovalsAreNamed(t *testing.T) {
 	log := session.New(store.NewMemory(), session.Options{})
 	s := verbs.New(log, verbs.Options{})

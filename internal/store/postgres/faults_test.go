@@ -31,6 +31,7 @@ func TestKill(t *testing.T) {
 	var group errgroup.Group
 	var acknowledged atomic.Int64
 	var keys sync.Map // the revision of each acknowledged key
+	acknowledgements := make(chan struct{})
 	stop := make(chan struct{})
 	var first store.Keyed
 	for i := range 3 {
@@ -53,12 +54,18 @@ func TestKill(t *testing.T) {
 				}
 				keys.Store(key, seq)
 				acknowledged.Add(1)
+				select {
+				case acknowledgements <- struct{}{}:
+				default: // nothing waits for one
+				}
 			}
 		})
 	}
 	for range testenv.Count(2, 4, 25) {
-		for target := acknowledged.Load() + 20; acknowledged.Load() < target; time.Sleep(time.Millisecond) {
-			if t.Context().Err() != nil {
+		for range 20 {
+			select {
+			case <-acknowledgements:
+			case <-t.Context().Done():
 				t.Fatal("no progress")
 			}
 		}
