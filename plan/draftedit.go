@@ -58,6 +58,10 @@ func (a EditDraft) decide(s State, f Facts) ([]Event, error) {
 		return nil, nil
 	}
 	if request := s.ModeNow().Request; request != nil {
+		if was := s.Draft.Edits; request.Policy != nil && was != nil && !slices.Contains(draft.Edits.By, was.By[0]) {
+			// the list is full, and a forgotten editor could vote
+			return nil, conflict(fmt.Sprintf("%d people have changed this draft already", maxEditors), "request your change instead")
+		}
 		known := map[string]string{}
 		maps.Copy(known, f.Definitions)
 		maps.Copy(known, request.Tools) // as they were when they were put before a person

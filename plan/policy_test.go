@@ -1,6 +1,7 @@
 package plan_test
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 
@@ -101,6 +102,24 @@ func TestEditVoidsVotes(t *testing.T) {
 	w.vote("bob", "")
 	w.vote("kim", "")
 	w.wantPhase(plan.PhaseExecuting)
+}
+
+// TestNoEditorIsForgotten: the list of a draft's editors is bounded, and one who is not on it could vote.
+func TestNoEditorIsForgotten(t *testing.T) {
+	w := voting(t, plan.Policy{Approvals: 2})
+	edit := func(title string) plan.EditDraft {
+		return plan.EditDraft{Digest: w.answer("").Digest, Change: plan.UpdateStep{Step: 1, Patch: plan.Patch{Title: &title}}}
+	}
+	w.members = []string{"ann", "zoe"}
+	for i := range 11 {
+		w.members = append(w.members, fmt.Sprintf("m%d", i))
+	}
+	for i := range 10 {
+		w.do(member(fmt.Sprintf("m%d", i)), edit(fmt.Sprintf("Look %d times", i+2)))
+	}
+	w.do(member("m3"), edit("Look again"))
+	wantRefusal(t, w.refused(member("m10"), edit("Look elsewhere")), plan.Conflict, "", "10 people have changed")
+	w.noVote(t, member("m0"), "you changed this plan")
 }
 
 func TestRemovedMembersVoteDoesNotCount(t *testing.T) {
