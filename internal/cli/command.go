@@ -144,25 +144,34 @@ func newObjectCommand[In any, Out verbs.Reply](a *app, name string, do verb[In, 
 }
 
 func unknownCommand(cmd *cobra.Command, word string) error {
-	likely := ""
-	if !cmd.HasParent() {
-		likely = map[string]string{ // words that newcomers try
-			"watch": "show --watch", "list": "plan list", "ls": "plan list", "history": "log", "install": "init", "new": "start",
-			"undo": "plan restore", "restore": "plan restore", "plans": "plan list", "diff": "plan diff", "events": "log --events",
-			"setup": "start", "next": "step next", "logs": "step logs", "skip": "step skip", "retry": "step retry",
-			"recover": "step settle", "inbox": "review", "ui": "review", "web": "review",
-			"add": "step add", "mark": "step mark", "claim": "step claim", "done": "step mark STEP done",
-		}[strings.ToLower(word)]
-	}
-	cmd.SuggestionsMinimumDistance = 2
-	if near := cmd.SuggestionsFor(word); likely == "" && len(near) > 0 {
-		likely = near[0]
-	}
 	instead := "see `" + cmd.CommandPath() + " --help`"
-	if likely != "" {
-		instead = "did you mean `" + cmd.CommandPath() + " " + likely + "`?"
+	if likely := likelyCommand(cmd, word); likely != "" {
+		instead = "did you mean `" + likely + "`?"
 	}
 	return usageError{fmt.Errorf("%s is not a command; %s", plan.Quote(cmd.CommandPath()+" "+word), instead)}
+}
+
+// likelyCommand returns the command that an unknown word of a group probably means, "" if none is near.
+func likelyCommand(cmd *cobra.Command, word string) string {
+	likely := map[string]string{ // words that newcomers try
+		"watch": "show --watch", "list": "plan list", "ls": "plan list", "history": "log", "install": "init", "new": "start",
+		"undo": "plan restore", "restore": "plan restore", "plans": "plan list", "diff": "plan diff", "events": "log --events",
+		"setup": "start", "next": "step next", "logs": "step logs", "skip": "step skip", "retry": "step retry", "recover": "step settle",
+		"inbox": "review", "ui": "review", "web": "review", "add": "step add", "mark": "step mark", "claim": "step claim",
+		"done": "step mark STEP done", "step done": "step mark STEP done", "step complete": "step mark STEP done",
+		"step finish": "step mark STEP done", "step start": "step mark STEP in_progress", "step show": "show STEP", "step list": "show",
+		"step status": "show STEP", "plan show": "show", "plan approve": "approve", "plan reject": "reject", "plan new": "start",
+		"plan log": "log",
+	}
+	name, path := cmd.Root().Name()+" ", cmd.CommandPath()+" "
+	if known, ok := likely[strings.TrimPrefix(path, name)+strings.ToLower(word)]; ok {
+		return name + known
+	}
+	cmd.SuggestionsMinimumDistance = 2
+	if near := cmd.SuggestionsFor(word); len(near) > 0 {
+		return path + near[0]
+	}
+	return ""
 }
 
 func commandGroup(cmd *cobra.Command, commands ...*cobra.Command) *cobra.Command {

@@ -25,7 +25,6 @@ func newPlanCommand(a *app) *cobra.Command {
 		}
 		return a.enterMode(cmd, verbs.PlanFor{Task: strings.Join(args, " ")})
 	})
-	cmd.SuggestionsMinimumDistance = 2
 	cancel := func(s *verbs.Service, ctx context.Context, c verbs.Caller, _ string) (verbs.ModeReply, error) {
 		return s.CancelPlanMode(ctx, c)
 	}
@@ -93,9 +92,9 @@ func refuseMisspelled(cmd *cobra.Command, args []string) error {
 	if len(args) != 1 {
 		return nil
 	}
-	if likely := cmd.SuggestionsFor(args[0]); len(likely) > 0 {
-		return usageError{fmt.Errorf("%s is not a task to plan for; did you mean `%s %s`? To plan for it anyway: %s start %s",
-			plan.Quote(args[0]), cmd.CommandPath(), likely[0], cmd.CommandPath(), safetext.QuoteWord(args[0]))}
+	if likely := likelyCommand(cmd, args[0]); likely != "" {
+		return usageError{fmt.Errorf("%s is not a task to plan for; did you mean `%s`? To plan for it anyway: %s start %s",
+			plan.Quote(args[0]), likely, cmd.CommandPath(), safetext.QuoteWord(args[0]))}
 	}
 	return nil
 }

@@ -107,7 +107,7 @@ func TestModeSentences(t *testing.T) {
 			`the track shared with the team by alice: 12 earlier changes from ann's laptop, without their approvals`},
 		{[]plan.Event{plan.PlanReturned{Comment: "split\nit"}}, `the plan returned for changes by alice: "split it"`},
 		{[]plan.Event{plan.NoDecisionReceived{How: "timed_out"}},
-			`no decision obtained by alice: the dialogue timed out; the plan still waits`},
+			`approval sought by alice: the dialogue timed out; the plan still waits`},
 		{[]plan.Event{plan.QuestionAnswered{ID: "Q2", Answer: "yes"}}, `Q2 answered by alice: "yes"`},
 	} {
 		if got := Sentence(plan.Record{Actor: plan.Actor{Name: "alice"}, Events: c.events}); got != c.want {

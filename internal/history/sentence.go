@@ -271,7 +271,7 @@ func reportPhrase(e plan.StepReported) string {
 	if n := len(e.AffectedFiles); n > 0 {
 		what = append(what, plan.Pluralize(n, "file"))
 	}
-	phrase := e.Step.String() + " reported on"
+	phrase := "report on " + e.Step.String()
 	if len(what) == 0 {
 		return phrase
 	}
@@ -369,7 +369,7 @@ func expiredPhase(phase plan.Phase) string {
 }
 
 // undecided describes the result of an agent's client that should have asked its user about a plan.
-const undecided = "no decision obtained"
+const undecided = "approval sought"
 
 // undecidedWords says why a client brought no decision, and the consequence.
 func undecidedWords(how string) string {

@@ -72,7 +72,7 @@ func TestSentence(t *testing.T) {
 		{[]plan.Event{plan.HistoryPurged{Records: 1}}, `the history of 1 change deleted by alice`},
 		{[]plan.Event{plan.StepReported{Step: 1, Note: "half way", Output: "…", AffectedFiles: []string{"a", "b"},
 			Evidence: []plan.Evidence{{Command: "go test", ExitCode: &failed}, {Criterion: "it runs", Note: "seen"}}}},
-			`S001 reported on by alice: "half way", "go test" exited with 1, evidence for "it runs", output, 2 files`},
+			`report on S001 by alice: "half way", "go test" exited with 1, evidence for "it runs", output, 2 files`},
 		{[]plan.Event{plan.SignalRaised{Signal: plan.Signal{ID: "tests", Level: plan.Blocker, Step: 2, Message: "3 fail"}}},
 			`blocker "tests" raised on S002 by alice: "3 fail"`},
 		{[]plan.Event{plan.StepMarked{Step: 1, Status: plan.Failed, Note: "no"}, plan.SignalRaised{Signal: plan.Signal{ID: "x",
