@@ -379,3 +379,33 @@ func await(t *testing.T, grown <-chan struct{}) {
 		t.Fatal("the growth was not noticed")
 	}
 }
+
+// TestRestoredBackup: a log restored from a backup ends at the record of that time, reads as before, and takes changes.
+func TestRestoredBackup(t *testing.T) {
+	t.Parallel()
+	server := postgrestest.Private(t)
+	testenv.Check(t, postgres.Migrate(t.Context(), server.DSN("postgres")))
+	db, team, track := postgrestest.OpenTeam(t, server.DSN("postgres"))
+	log := db.Log(team, track)
+	saved := fill(t, log, 40)
+	value := testenv.Must(log.PutValue(t.Context(), []byte("a long output")))(t)
+	dsn := server.Restore(t, "postgres")
+	lost := testenv.Must(log.Append(t.Context(), mark(41, 1)))(t)
+
+	restored, _, _ := postgrestest.OpenTeam(t, dsn)
+	log = restored.Log(team, track)
+	head, records, err := log.Since(t.Context(), store.Head{Chain: saved.Chain})
+	if err != nil || head != saved || len(records) != 0 && len(records) != 40 {
+		t.Fatalf("the restored log has %d records and ends at %v, not at %v: %v", len(records), head, saved, err)
+	}
+	if got := testenv.Must(log.Value(t.Context(), value))(t); string(got) != "a long output" {
+		t.Errorf("the value is %q", got)
+	}
+	if head = testenv.Must(log.Append(t.Context(), mark(41, 2)))(t); head.Seq != 41 || head.Hash == lost.Hash {
+		t.Errorf("the next record is %v", head)
+	}
+	testenv.Must(log.Append(t.Context(), mark(42, 2)))(t)
+	if _, _, err := log.Since(t.Context(), lost); !errors.Is(err, store.ErrDamaged) {
+		t.Errorf("a copy with the lost record was continued: %v", err)
+	}
+}

@@ -176,6 +176,19 @@ func (s *Server) Replica(t testing.TB) *Server {
 	return replica
 }
 
+// Restore copies a database by pg_dump and pg_restore, as operators do, and returns the address of the copy.
+func (s *Server) Restore(t testing.TB, database string) (dsn string) {
+	t.Helper()
+	name := s.unused()
+	check(t, s.execute(t.Context(), `CREATE DATABASE `+name))
+	copying := s.command(`"$0"/pg_dump --format=custom -h "$1" -U planloop -f "$1"/"$3" "$2" &&
+		"$0"/pg_restore --exit-on-error -h "$1" -U planloop -d "$3" "$1"/"$3"`, database, name)
+	if out, err := copying.CombinedOutput(); err != nil {
+		t.Fatalf("pg_dump and pg_restore: %v: %s", err, out)
+	}
+	return s.DSN(name)
+}
+
 // account is the user that the server runs as if this is root, which PostgreSQL refuses.
 func account() string {
 	if exec.Command("id", "postgres").Run() == nil {
