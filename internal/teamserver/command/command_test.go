@@ -68,6 +68,7 @@ func TestATeamIsMadeAndServed(t *testing.T) {
 		t.Errorf("the invitation is %q", invitation)
 	}
 	address, stop := serve(t, dsn)
+	address = "http://" + address
 	if got := get(t, address+"/readyz", ""); got != "ok\n" {
 		t.Errorf("readiness is %q", got)
 	}
@@ -91,12 +92,12 @@ func TestATeamIsMadeAndServed(t *testing.T) {
 	}
 }
 
-// serve runs the server until stop, which returns its log.
-func serve(t *testing.T, dsn string) (address string, stop func() string) {
+// serve runs the server until stop, which returns its log. The address has no scheme.
+func serve(t *testing.T, dsn string, flags ...string) (address string, stop func() string) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	cmd := command.New(func(string) string { return dsn })
-	cmd.SetArgs([]string{"serve", "--listen", "127.0.0.1:0", "--metrics", "127.0.0.1:0"})
+	cmd.SetArgs(append([]string{"serve", "--listen", "127.0.0.1:0", "--metrics", "127.0.0.1:0"}, flags...))
 	in, out := io.Pipe()
 	cmd.SetErr(out)
 	ended := make(chan error, 1)
@@ -116,7 +117,7 @@ func serve(t *testing.T, dsn string) (address string, stop func() string) {
 		text, _ := io.ReadAll(lines)
 		rest <- string(text)
 	}()
-	return "http://" + found[1], func() string {
+	return found[1], func() string {
 		cancel()
 		if err := <-ended; err != nil {
 			t.Errorf("the server ended with %v", err)
