@@ -118,7 +118,7 @@ func (a Admin) SetRole(ctx context.Context, team int64, name string, role teamwi
 // RemoveMember removes a member. All tokens, sign-ins, passkeys and invitations end at once, and votes no longer count.
 func (a Admin) RemoveMember(ctx context.Context, team int64, name string) error {
 	return a.change(ctx, team, "remove_member", map[string]any{"member": name}, func(tx pgx.Tx) error {
-		if err := forMember(ctx, tx, name, `UPDATE member SET removed = now(), subject = NULL
+		if err := forMember(ctx, tx, name, `UPDATE member SET removed = now(), subject = NULL, email = NULL
 			WHERE team = $1 AND name = $2 AND removed IS NULL`, team, name); err != nil {
 			return err
 		}

@@ -19,8 +19,9 @@ import (
 
 // Options configures a Server.
 type Options struct {
-	Address string  // public address of the page where people decide, as https://plans.example.com; "" if there is none
-	Rate    float64 // requests per second of a token; 0 means 50
+	Address  string   // public address of the page where people decide, as https://plans.example.com; "" if there is none
+	Rate     float64  // requests per second of a token; 0 means 50
+	Provider Provider // of accounts with which people sign in; passkeys work without one
 	// CheckEvery is the time between two checks of the sign-in of an open page; 0 means 10 seconds.
 	CheckEvery time.Duration
 	Logger     *slog.Logger // gets no text of a plan; nil: discards
