@@ -108,10 +108,13 @@ func (p *provider) login(address string) map[string]string {
 func withAccounts(t *testing.T) (*world, *provider) {
 	t.Helper()
 	w, p := newWorld(t), newProvider(t)
-	w.http = w.serve(teamserver.Options{Address: pageAddress,
-		Provider: teamserver.Provider{Issuer: p.URL, Client: "planloop", Secret: clientSecret, HTTP: p.Client()}})
+	w.http = w.serve(teamserver.Options{Address: pageAddress, Provider: w.provider(p)})
 	check(t, w.admin.SetEmail(t.Context(), w.team, "ann", "ann@Example.com"))
 	return w, p
+}
+
+func (w *world) provider(p *provider) teamserver.Provider {
+	return teamserver.Provider{Issuer: p.URL, Client: "planloop", Secret: clientSecret, HTTP: p.Client()}
 }
 
 // toProvider begins a sign-in with an account.

@@ -28,6 +28,7 @@ const pageAddress = "https://plans.example.com"
 type browser struct {
 	t       *testing.T
 	address string
+	servers []string          // that answer in turn, in place of address
 	headers map[string]string // in place of what a browser sends
 	cookies map[string]*http.Cookie
 	key     string // of the page's session
@@ -75,7 +76,12 @@ func (b *browser) send(method, path string, in any) *http.Response {
 		check(b.t, err)
 		body = strings.NewReader(string(data))
 	}
-	request, err := http.NewRequestWithContext(b.ctx, method, b.address+path, body)
+	address := b.address
+	if len(b.servers) > 0 {
+		address = b.servers[0]
+		b.servers = append(b.servers[1:], address)
+	}
+	request, err := http.NewRequestWithContext(b.ctx, method, address+path, body)
 	check(b.t, err)
 	request.Host = "plans.example.com"
 	if method == "POST" {
@@ -247,6 +253,48 @@ func TestAMemberRegistersAndSignsIn(t *testing.T) {
 	ann.key = ""
 	if ann.must("POST", "/signin/ways", struct{}{}, &ways); ways.In {
 		t.Error("without its key a browser counts as signed in")
+	}
+}
+
+// TestAnyServerAnswers fails if a request of a page depends on the server that answered the one before, or on its memory.
+func TestAnyServerAnswers(t *testing.T) {
+	w, p := withAccounts(t)
+	servers := []string{w.http.URL}
+	for range 2 {
+		servers = append(servers, w.serve(teamserver.Options{Address: pageAddress, Provider: w.provider(p)}).URL)
+	}
+	check(t, w.admin.SetSettings(t.Context(), w.team, "", []byte(`{"approvals": 2, "proof": "passkey"}`)))
+	ann, bob := w.browser(), w.browser()
+	ann.servers, bob.servers = servers, append([]string{servers[1], servers[2]}, servers[0])
+	ann.register(w.invite("ann")).signIn()
+	ann.enter("/signin/account/finish", p.login(ann.toProvider()))
+	bob.register(w.invite("bob"))
+	check(t, w.admin.AddMember(t.Context(), w.team, "eve", teamwire.RoleMember))
+	w.submit(w.as("eve", teamwire.RoleAgent))
+	for _, b := range []*browser{ann, bob} {
+		for range servers { // each has seen the plan, and none is behind
+			if v := b.view("shop/main"); v.Draft == nil {
+				t.Error("a server shows no plan")
+			}
+		}
+		known := b.view("shop/main")
+		var next review.View
+		b.must("GET", "/api/view?workspace=shop%2Fmain&known="+known.Tag, nil, &next)
+		if next.Draft == nil || len(next.Draft.Plan.Steps) != 1 {
+			t.Errorf("a server that did not send the view before leaves out its steps: %+v", next.Draft)
+		}
+		var shown struct{ Options json.RawMessage }
+		b.must("POST", "/approve/begin", map[string]any{"workspace": "shop/main"}, &shown)
+		b.must("POST", "/approve/finish", b.answer(shown.Options), nil)
+	}
+	for range servers {
+		if v := ann.view("shop/main"); v.Draft != nil || v.Plan == nil {
+			t.Error("a server does not show the approval")
+		}
+	}
+	ann.must("POST", "/signin/out", struct{}{}, nil)
+	for range servers {
+		ann.refuse(401, "GET", "/api/inbox", nil)
 	}
 }
 

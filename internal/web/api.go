@@ -238,7 +238,8 @@ func (s *Server) can(c call, workspace *review.Workspace) review.Can {
 	}
 	if public := s.opts.Public; public != nil {
 		if public.Age(c.r) >= strictProofLasts {
-			return review.Can{Why: "you signed in more than an hour ago. To decide, sign in again at https://" + public.Host + "/signin"}
+			return review.Can{Why: "you signed in more than an hour ago. To decide, sign in again at https://" + public.Host +
+				"/signin?again"}
 		}
 		return review.Can{Decide: true}
 	}
@@ -337,7 +338,11 @@ func (s *Server) getUnsent(c call, workspace *review.Workspace) (any, error) {
 // checkWriter refuses a session that may only look.
 func (s *Server) checkWriter(c call, workspace *review.Workspace) error {
 	if can := s.can(c, workspace); !can.Decide {
-		return &refusal{Kind: forbidden, Problem: can.Why, Fix: "decide in a terminal"}
+		fix := "decide in a terminal"
+		if s.opts.Public != nil {
+			fix = "then send it"
+		}
+		return &refusal{Kind: forbidden, Problem: can.Why, Fix: fix}
 	}
 	return nil
 }
