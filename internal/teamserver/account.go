@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/rand"
 	"crypto/subtle"
-	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -207,7 +206,7 @@ func noMember(email string) error {
 func (a Admin) SetEmail(ctx context.Context, team int64, member, email string) error {
 	email = strings.ToLower(email)
 	if local, host, _ := strings.Cut(email, "@"); email != "" && (local == "" || host == "" || strings.ContainsAny(email, " \t\n<>")) {
-		return errors.New("the e-mail address is not one like ann@example.com")
+		return unfit("the e-mail address is not one like ann@example.com")
 	}
 	return a.change(ctx, team, "set_email", map[string]any{"member": member, "email": email}, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, `DELETE FROM signin WHERE way = 'account' AND

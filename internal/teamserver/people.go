@@ -48,6 +48,7 @@ func newPeople(s *Server) (*people, error) {
 		"/approve/begin": byPerson(p, p.beginApproval), "/approve/finish": byPerson(p, p.finishApproval),
 		"/signin/begin": reads(p.beginSignIn), "/signin/finish": reads(p.finishSignIn), "/signin/ways": reads(p.ways),
 		"/signin/out": reads(p.signOut), "/signin/account": reads(p.beginAccount), "/signin/account/finish": reads(p.finishAccount)}
+	maps.Copy(p.acts, p.adminActs())
 	return p, err
 }
 
