@@ -7,7 +7,7 @@ import (
 	"github.com/planloop/planloop/internal/teamwire"
 )
 
-// byAdmin returns an act of an admin who signed in within the last hour.
+// byAdmin returns an act of an admin with a sign-in of the last hour.
 func byAdmin[In any](p *people, do func(context.Context, Admin, int64, In) (any, error)) pageAct {
 	return byPerson(p, func(ctx context.Context, who *person, in In) (any, error) {
 		if who.role != teamwire.RoleAdmin {

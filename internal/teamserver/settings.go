@@ -29,6 +29,7 @@ type Settings struct {
 	Lease        string              `json:"lease,omitempty"`         // of a claim, as 30m
 	ApprovalWait string              `json:"approval_wait,omitempty"` // how long a submitted plan waits; "" for ever
 	PlanningWait string              `json:"planning_wait,omitempty"` // longest planning without a sign of life; "" for an hour
+	Webhook      string              `json:"webhook,omitempty"`       // is called when a plan waits for approval or was decided
 }
 
 // ParseSettings reads settings as JSON, and refuses those that cannot be met.
@@ -48,6 +49,11 @@ func ParseSettings(data []byte, members []string) (Settings, error) {
 	for name, value := range map[string]string{"lease": set.Lease, "approval_wait": set.ApprovalWait, "planning_wait": set.PlanningWait} {
 		if d, err := time.ParseDuration(value); value != "" && (err != nil || d < time.Minute) {
 			return Settings{}, unfit("%s is %q; use a time of at least a minute, such as 30m", name, value)
+		}
+	}
+	if set.Webhook != "" {
+		if _, err := parseWebhook(set.Webhook); err != nil {
+			return Settings{}, err
 		}
 	}
 	if min(set.Approvals, set.HighRisk, set.MaxSteps, set.MaxReplans) < 0 {

@@ -162,7 +162,7 @@ func reads[In any](do func(http.ResponseWriter, *http.Request, In) (any, error))
 	}
 }
 
-// byPerson returns an act of a person who may decide: one who signed in within the last hour.
+// byPerson returns an act of a person with a sign-in of the last hour, as decisions need it.
 func byPerson[In any](p *people, do func(context.Context, *person, In) (any, error)) pageAct {
 	return reads(func(_ http.ResponseWriter, r *http.Request, in In) (any, error) {
 		who, err := p.signedIn(r)

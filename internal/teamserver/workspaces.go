@@ -24,7 +24,16 @@ type head struct {
 	seq              plan.Revision
 }
 
-func (h head) id() string { return h.workspace + "/" + h.track }
+func (h head) id() string { return placeOf(h.workspace, h.track).ID }
+
+// placeOf returns a track's place on the page.
+func placeOf(workspace, track string) review.Place {
+	place := review.Place{ID: workspace + "/" + track, Name: workspace}
+	if track != mainTrack {
+		place.Name += " · " + track
+	}
+	return place
+}
 
 // heads lists the team's tracks that have a record, those with these ids if any is given.
 func (ws workspaces) heads(ctx context.Context, ids ...int64) (list []head, err error) {
@@ -47,10 +56,7 @@ func (ws workspaces) Places(ctx context.Context) ([]review.Place, error) {
 	heads, err := ws.heads(ctx)
 	places := make([]review.Place, len(heads))
 	for i, h := range heads {
-		places[i] = review.Place{ID: h.id(), Name: h.workspace}
-		if h.track != mainTrack {
-			places[i].Name += " · " + h.track
-		}
+		places[i] = placeOf(h.workspace, h.track)
 	}
 	return places, err
 }
@@ -70,12 +76,8 @@ func (ws workspaces) Open(ctx context.Context, id string) (*review.Workspace, er
 	if err != nil {
 		return nil, err
 	}
-	shown := workspace
-	if name != mainTrack {
-		shown += " · " + name
-	}
 	limits := rules.settings.limits()
-	return &review.Workspace{Place: review.Place{ID: id, Name: shown}, Members: rules.members, Sign: ws.signAddress(id),
+	return &review.Workspace{Place: placeOf(workspace, name), Members: rules.members, Sign: ws.signAddress(id),
 		Service: verbs.New(t.session, verbs.Options{
 			Now: ws.clock.now, Presence: presence{ws.Server, t}, Lease: limits.Lease, Limits: limits})}, nil
 }

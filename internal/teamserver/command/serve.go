@@ -25,6 +25,7 @@ type serveFlags struct {
 	listen, address, cert, key, metrics string
 	rate                                float64
 	issuer, client, secret              string
+	privateWebhooks                     bool
 }
 
 func serve(c *commands) *cobra.Command {
@@ -44,6 +45,7 @@ connection, so it can be renewed without a restart. Without one, listen only whe
 	flags.StringVar(&f.cert, "tls-cert", "", "file with the certificate and those between it and the root")
 	flags.StringVar(&f.key, "tls-key", "", "file with the certificate's key")
 	flags.StringVar(&f.metrics, "metrics", "", "address for /metrics, which asks for no token; empty: none")
+	flags.BoolVar(&f.privateWebhooks, "private-webhooks", false, "let teams' webhooks lead to private addresses, such as a chat in this network")
 	flags.Float64Var(&f.rate, "rate", 0, "requests per second of a token (default 50)")
 	return cmd
 }
@@ -63,7 +65,11 @@ func (c *commands) serve(cmd *cobra.Command, f serveFlags) error {
 		return err
 	}
 	defer db.Close()
-	server, err := teamserver.New(ctx, db, teamserver.Options{Address: f.address, Rate: f.rate, Provider: provider, Logger: logger})
+	opts := teamserver.Options{Address: f.address, Rate: f.rate, Provider: provider, Logger: logger}
+	if f.privateWebhooks {
+		opts.Webhooks = &http.Client{}
+	}
+	server, err := teamserver.New(ctx, db, opts)
 	if err != nil {
 		return err
 	}
