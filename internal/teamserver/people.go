@@ -64,7 +64,8 @@ func (p *people) close() {
 type personKey struct{} // of a request's person in its context
 
 func (p *people) workspacesOf(who *person) workspaces {
-	return workspaces{p.Server, &caller{team: who.team, memberID: who.member, member: who.name}}
+	return workspaces{p.Server, &caller{team: who.team, memberID: who.member, member: who.name},
+		&knownInbox{entries: map[string]inboxEntry{}}}
 }
 
 // page returns the review page of a member. The oldest page ends if there are too many.

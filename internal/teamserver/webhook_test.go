@@ -137,7 +137,8 @@ func TestAFailedWebhookIsCalledAgain(t *testing.T) {
 // TestAWebhookReachesNoPrivateAddress fails if a team can make the server call a service of its own network.
 func TestAWebhookReachesNoPrivateAddress(t *testing.T) {
 	w, c := newWorld(t), newChat(t) // without a client that may
-	for _, bad := range []string{"http://127.0.0.1/hook", "http://example.com/hook", "https://ann:x@example.com/", "ftp://example.com", "x"} {
+	for _, bad := range []string{"http://127.0.0.1/hook", "http://example.com/hook", "https://ann:x@example.com/", "ftp://example.com",
+		"x"} {
 		if err := w.admin.SetSettings(t.Context(), w.team, "", []byte(`{"webhook": "`+bad+`"}`)); err == nil {
 			t.Errorf("the webhook %s is accepted", bad)
 		}
@@ -186,9 +187,9 @@ func TestTheInboxHasAllWorkspaces(t *testing.T) {
 	for _, place := range inbox.Workspaces {
 		places = append(places, place.ID)
 	}
-	if got, want := strings.Join(waiting, "; "), "docs: Ship docs/t/main; shop · payments: Ship shop/t/payments; shop: Ship shop/t/main"; got !=
-		want {
-		t.Errorf("the inbox has %q, not %q", got, want)
+	if got := strings.Join(waiting, "; "); got !=
+		"docs: Ship docs/t/main; shop · payments: Ship shop/t/payments; shop: Ship shop/t/main" {
+		t.Errorf("the inbox has %q", got)
 	}
 	if got, want := strings.Join(places, " "), "docs/main idle/main shop/main shop/payments"; got != want {
 		t.Errorf("the workspaces are %q, not %q", got, want)

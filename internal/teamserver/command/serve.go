@@ -45,7 +45,7 @@ connection, so it can be renewed without a restart. Without one, listen only whe
 	flags.StringVar(&f.cert, "tls-cert", "", "file with the certificate and those between it and the root")
 	flags.StringVar(&f.key, "tls-key", "", "file with the certificate's key")
 	flags.StringVar(&f.metrics, "metrics", "", "address for /metrics, which asks for no token; empty: none")
-	flags.BoolVar(&f.privateWebhooks, "private-webhooks", false, "let teams' webhooks lead to private addresses, such as a chat in this network")
+	flags.BoolVar(&f.privateWebhooks, "private-webhooks", false, "allow webhooks at private addresses, such as a chat's in this network")
 	flags.Float64Var(&f.rate, "rate", 0, "requests per second of a token (default 50)")
 	return cmd
 }
