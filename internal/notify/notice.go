@@ -16,6 +16,7 @@ import (
 // Notice is an event to report. It leaves the machine, so it must not contain a launch code, a token or any
 // other credential.
 type Notice struct {
+	ID        string // of a notice that may be sent again; "": a new one
 	Event     string // plan_waits, question_waits, step_failed, run_ended, reply_came, mode_entered, mode_expired or plan_decided
 	Workspace string // its path
 	Title     string // the plan's summary, the question or the reason
@@ -68,8 +69,8 @@ func (n Notice) Encode() ([]byte, error) {
 	sentence := n.sentence()
 	b := body{
 		Content: sentence, Sentence: sentence, Mentions: map[string][]string{"parse": {}},
-		Version: bodyVersion, ID: rand.Text(), Event: n.Event, Workspace: safetext.Line(n.Workspace), Title: shortLine(n.Title),
-		Details: plan.Shorten(strings.TrimSpace(safetext.Drop(n.Text)), maxText), PlanID: shortLine(n.PlanID),
+		Version: bodyVersion, ID: cmp.Or(n.ID, rand.Text()), Event: n.Event, Workspace: safetext.Line(n.Workspace),
+		Title: shortLine(n.Title), Details: plan.Shorten(strings.TrimSpace(safetext.Drop(n.Text)), maxText), PlanID: shortLine(n.PlanID),
 		StepCount: len(n.Steps), How: n.how(), Time: time.Now().UTC().Format(time.RFC3339),
 	}
 	for _, s := range n.Steps[:min(len(n.Steps), maxSteps)] {

@@ -3,6 +3,7 @@ package teamserver
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/url"
 	"time"
 
@@ -126,7 +127,7 @@ func (s *Server) notice(ctx context.Context, n dueNotice) (*url.URL, []byte, err
 	if notice.Event == "" {
 		return nil, nil, nil
 	}
-	notice.Workspace = placeOf(n.workspace, n.track).Name
+	notice.ID, notice.Workspace = fmt.Sprintf("%s-%d", rules.chain, n.seq), placeOf(n.workspace, n.track).Name
 	if s.opts.Address != "" {
 		notice.How = s.opts.Address + "/#workspace=" + url.QueryEscape(n.workspace+"/"+n.track)
 	}
