@@ -16,13 +16,15 @@ import (
 // Notice is an event to report. It leaves the machine, so it must not contain a launch code, a token or any
 // other credential.
 type Notice struct {
-	Event     string // plan_waits, question_waits, step_failed, run_ended, reply_came, mode_entered or mode_expired
+	ID        string // of a notice that may be sent again; "": a new one
+	Event     string // plan_waits, question_waits, step_failed, run_ended, reply_came, mode_entered, mode_expired or plan_decided
 	Workspace string // its path
 	Title     string // the plan's summary, the question or the reason
 	Text      string // details
 	PlanID    string
 	Steps     []Step
 	Questions []string // open questions of the plan
+	How       string   // where to answer; "": by the command for the event
 }
 
 // Step is a step of a waiting plan.
@@ -62,12 +64,13 @@ type body struct {
 	Time      string              `json:"time"`
 }
 
-func (n Notice) encode() ([]byte, error) {
+// Encode returns the notice as JSON for a command or a webhook.
+func (n Notice) Encode() ([]byte, error) {
 	sentence := n.sentence()
 	b := body{
 		Content: sentence, Sentence: sentence, Mentions: map[string][]string{"parse": {}},
-		Version: bodyVersion, ID: rand.Text(), Event: n.Event, Workspace: safetext.Line(n.Workspace), Title: shortLine(n.Title),
-		Details: plan.Shorten(strings.TrimSpace(safetext.Drop(n.Text)), maxText), PlanID: shortLine(n.PlanID),
+		Version: bodyVersion, ID: cmp.Or(n.ID, rand.Text()), Event: n.Event, Workspace: safetext.Line(n.Workspace),
+		Title: shortLine(n.Title), Details: plan.Shorten(strings.TrimSpace(safetext.Drop(n.Text)), maxText), PlanID: shortLine(n.PlanID),
 		StepCount: len(n.Steps), How: n.how(), Time: time.Now().UTC().Format(time.RFC3339),
 	}
 	for _, s := range n.Steps[:min(len(n.Steps), maxSteps)] {
@@ -81,8 +84,11 @@ func (n Notice) encode() ([]byte, error) {
 
 func shortLine(text string) string { return plan.Shorten(safetext.Line(text), maxTitle) }
 
-// how returns the commands that answer the event, "" if there is nothing to answer.
+// how returns where to answer the event, "" if there is nothing to answer.
 func (n Notice) how() string {
+	if n.How != "" {
+		return n.How
+	}
 	switch n.Event {
 	case "plan_waits":
 		return "planloop review or planloop approve"

@@ -127,7 +127,7 @@ func (n *Notifier) add(ctx context.Context, name string, deliver func(context.Co
 
 // Notify queues a notice for every target and returns at once. After Close it does nothing.
 func (n *Notifier) Notify(notice Notice) {
-	body, err := notice.encode()
+	body, err := notice.Encode()
 	for _, t := range n.targets {
 		if err != nil {
 			t.logger.Warn("a notice was not delivered", "problem", "it cannot be encoded")

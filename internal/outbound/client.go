@@ -104,24 +104,49 @@ func (c *Client) Origin() string { return c.address.Scheme + "://" + strings.ToL
 // them. With loopbackOnly, for unencrypted addresses with a local name, it connects only to this machine,
 // whatever a name server or a proxy says.
 func transport(loopbackOnly bool) *http.Transport {
-	const maxHeader = 64 << 10
-	dialer := net.Dialer{Timeout: 10 * time.Second}
-	if loopbackOnly {
-		dialer.Control = func(_, address string, _ syscall.RawConn) error {
-			if to, err := netip.ParseAddrPort(address); err != nil || !to.Addr().Unmap().IsLoopback() {
-				return errors.New("the host name points to another machine; unencrypted requests go only to this one")
-			}
-			return nil
-		}
-	}
-	return &http.Transport{
+	t := &http.Transport{
 		Proxy:                  http.ProxyFromEnvironment,
-		DialContext:            dialer.DialContext,
 		TLSHandshakeTimeout:    10 * time.Second,
-		MaxResponseHeaderBytes: maxHeader,
+		MaxResponseHeaderBytes: 64 << 10,
 		ForceAttemptHTTP2:      true,
 		DisableKeepAlives:      true,
 	}
+	allows := func(netip.Addr) bool { return true }
+	if loopbackOnly {
+		allows = netip.Addr.IsLoopback
+	}
+	dialTo(t, allows, "the host name points to another machine; unencrypted requests go only to this one")
+	return t
+}
+
+// dialTo lets a transport connect only to the allowed IP addresses, which are known after the host's name was looked up.
+func dialTo(t *http.Transport, allows func(netip.Addr) bool, refusal string) {
+	dialer := net.Dialer{Timeout: 10 * time.Second, Control: func(_, address string, _ syscall.RawConn) error {
+		if to, err := netip.ParseAddrPort(address); err != nil || !allows(to.Addr().Unmap()) {
+			return errors.New(refusal)
+		}
+		return nil
+	}}
+	t.DialContext = dialer.DialContext
+}
+
+// Public returns a client for addresses that other people choose. It connects only to public IP addresses, and through no proxy.
+func Public() *http.Client {
+	t := transport(false)
+	t.Proxy = nil
+	dialTo(t, isPublic, "the host name points to an address that is not public")
+	return &http.Client{Transport: t}
+}
+
+// isPublic reports whether an IP address belongs to a host on the Internet, and leads to no address of another kind.
+func isPublic(ip netip.Addr) bool {
+	for _, reserved := range []string{"0.0.0.0/8", "100.64.0.0/10", "192.0.0.0/24", "198.18.0.0/15", "240.0.0.0/4",
+		"64:ff9b::/32", "2001::/32", "2002::/16", "fec0::/10"} {
+		if netip.MustParsePrefix(reserved).Contains(ip) {
+			return false
+		}
+	}
+	return ip.IsGlobalUnicast() && !ip.IsPrivate() && ip.Zone() == ""
 }
 
 // redirected is the error for a redirect to another place.

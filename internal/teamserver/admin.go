@@ -48,6 +48,11 @@ func (a Admin) change(ctx context.Context, team int64, act string, detail any, f
 	})
 }
 
+// unfit returns the error for an act that does not fit the team.
+func unfit(format string, args ...any) error {
+	return wrong(teamwire.CodeInvalid, fmt.Sprintf(format, args...), "")
+}
+
 // isTaken reports whether a name exists already.
 func isTaken(err error) bool {
 	failed, is := errors.AsType[*pgconn.PgError](err)
@@ -57,11 +62,11 @@ func isTaken(err error) bool {
 // CreateTeam makes a team. Its name is unique on the server.
 func (a Admin) CreateTeam(ctx context.Context, name string) (team int64, err error) {
 	if err := teamwire.CheckName("team", name); err != nil {
-		return 0, err
+		return 0, unfit("%v", err)
 	}
 	err = a.db.Pool().QueryRow(ctx, "INSERT INTO team (name) VALUES ($1) RETURNING id", name).Scan(&team)
 	if isTaken(err) {
-		return 0, fmt.Errorf("the team %s exists already; choose another name", name)
+		return 0, unfit("the team %s exists already; choose another name", name)
 	}
 	if err != nil {
 		return 0, err
@@ -73,7 +78,7 @@ func (a Admin) CreateTeam(ctx context.Context, name string) (team int64, err err
 func (a Admin) FindTeam(ctx context.Context, name string) (team int64, err error) {
 	err = a.db.Pool().QueryRow(ctx, "SELECT id FROM team WHERE name = $1", name).Scan(&team)
 	if errors.Is(err, pgx.ErrNoRows) {
-		err = fmt.Errorf("team %s does not exist; create it with: planloop-server team create %s", plan.Quote(name), name)
+		err = unfit("team %s does not exist; create it with: planloop-server team create %s", plan.Quote(name), name)
 	}
 	return team, err
 }
@@ -89,20 +94,20 @@ func (a Admin) DeleteTeam(ctx context.Context, team int64) error {
 // AddMember adds a member, or an earlier one again, without the tokens and passkeys of that time.
 func (a Admin) AddMember(ctx context.Context, team int64, name string, role teamwire.Role) error {
 	if err := teamwire.CheckName("member", name); err != nil {
-		return err
+		return unfit("%v", err)
 	}
 	if role != teamwire.RoleMember && role != teamwire.RoleAdmin {
-		return fmt.Errorf("a member cannot have the role %q; use member or admin", role)
+		return unfit("a member cannot have the role %q; use member or admin", role)
 	}
 	// A name such as "person" would show an actor as another kind; ones that planloop itself uses would, too.
 	if err := plan.CheckAgentName("name", name); err != nil || name == string(plan.Planloop) || name == Operator {
-		return fmt.Errorf("%s cannot be a member's name; use a name such as ann", plan.Quote(name))
+		return unfit("%s cannot be a member's name; use a name such as ann", plan.Quote(name))
 	}
 	return a.change(ctx, team, "add_member", map[string]any{"member": name, "role": role}, func(tx pgx.Tx) error {
 		done, err := tx.Exec(ctx, `INSERT INTO member (team, name, role) VALUES ($1, $2, $3) ON CONFLICT (team, name)
 			DO UPDATE SET removed = NULL, role = excluded.role WHERE member.removed IS NOT NULL`, team, name, role)
 		if err == nil && done.RowsAffected() == 0 {
-			err = fmt.Errorf("%s is a member already; change the role with: planloop-server member role", name)
+			err = unfit("%s is a member already; change the role with: planloop-server member role", name)
 		}
 		return err
 	})
@@ -118,7 +123,7 @@ func (a Admin) SetRole(ctx context.Context, team int64, name string, role teamwi
 // RemoveMember removes a member. All tokens, sign-ins, passkeys and invitations end at once, and votes no longer count.
 func (a Admin) RemoveMember(ctx context.Context, team int64, name string) error {
 	return a.change(ctx, team, "remove_member", map[string]any{"member": name}, func(tx pgx.Tx) error {
-		if err := forMember(ctx, tx, name, `UPDATE member SET removed = now(), subject = NULL
+		if err := forMember(ctx, tx, name, `UPDATE member SET removed = now(), subject = NULL, email = NULL
 			WHERE team = $1 AND name = $2 AND removed IS NULL`, team, name); err != nil {
 			return err
 		}
@@ -136,7 +141,7 @@ func (a Admin) RemoveMember(ctx context.Context, team int64, name string) error 
 func forMember(ctx context.Context, tx pgx.Tx, name, query string, args ...any) error {
 	done, err := tx.Exec(ctx, query, args...)
 	if err == nil && done.RowsAffected() == 0 {
-		err = fmt.Errorf("the team has no member %s; list them with: planloop-server member list", plan.Quote(name))
+		err = unfit("the team has no member %s; list them with: planloop-server member list", plan.Quote(name))
 	}
 	return err
 }
@@ -148,10 +153,10 @@ const longestToken = 366 * 24 * time.Hour
 func (a Admin) CreateToken(ctx context.Context, team int64, member string, role teamwire.Role, machine string, valid time.Duration) (
 	string, error) {
 	if err := teamwire.CheckName("machine", machine); err != nil {
-		return "", err
+		return "", unfit("%v", err)
 	}
 	if valid <= 0 || valid > longestToken {
-		return "", fmt.Errorf("a token cannot be valid for %s; use at most %d days", valid, int(longestToken.Hours()/24))
+		return "", unfit("a token cannot be valid for %s; use at most %d days", valid, int(longestToken.Hours()/24))
 	}
 	token, hash := newToken()
 	detail := map[string]any{"member": member, "role": role, "machine": machine, "valid": valid.String()}
@@ -160,9 +165,9 @@ func (a Admin) CreateToken(ctx context.Context, team int64, member string, role 
 		err := tx.QueryRow(ctx, "SELECT role FROM member WHERE team = $1 AND name = $2 AND removed IS NULL", team, member).Scan(&own)
 		switch {
 		case errors.Is(err, pgx.ErrNoRows):
-			return fmt.Errorf("the team has no member %s; add the member first", plan.Quote(member))
+			return unfit("the team has no member %s; add the member first", plan.Quote(member))
 		case err == nil && role == teamwire.RoleAdmin && own != teamwire.RoleAdmin:
-			return fmt.Errorf("%s is not an admin; create a token of the role member", member)
+			return unfit("%s is not an admin; create a token of the role member", member)
 		case err != nil:
 			return err
 		}
@@ -200,7 +205,7 @@ func (a Admin) RevokeToken(ctx context.Context, team, id int64) error {
 	return a.change(ctx, team, "revoke_token", map[string]any{"token": id}, func(tx pgx.Tx) error {
 		done, err := tx.Exec(ctx, "UPDATE token SET revoked = now() WHERE id = $1 AND revoked IS NULL", id)
 		if err == nil && done.RowsAffected() == 0 {
-			err = fmt.Errorf("the team has no valid token %d; list them with: planloop-server token list", id)
+			err = unfit("the team has no valid token %d; list them with: planloop-server token list", id)
 		}
 		return err
 	})
@@ -215,7 +220,7 @@ func (a Admin) SetSettings(ctx context.Context, team int64, workspace string, se
 		if workspace != "" {
 			err := tx.QueryRow(ctx, "SELECT id FROM workspace WHERE team = $1 AND name = $2", team, workspace).Scan(&id)
 			if errors.Is(err, pgx.ErrNoRows) {
-				return fmt.Errorf("the team has no workspace %s; share a track in it first", plan.Quote(workspace))
+				return unfit("the team has no workspace %s; share a track in it first", plan.Quote(workspace))
 			}
 			if err != nil {
 				return err
@@ -267,7 +272,7 @@ func (a Admin) PurgeHistory(ctx context.Context, team int64, workspace, name str
 			WHERE w.team = $1 AND w.name = $2 AND t.name = $3`, team, workspace, name).Scan(&id)
 	})
 	if errors.Is(err, pgx.ErrNoRows) {
-		return 0, fmt.Errorf("the team has no track %s in the workspace %s", plan.Quote(name), plan.Quote(workspace))
+		return 0, unfit("the team has no track %s in the workspace %s", plan.Quote(name), plan.Quote(workspace))
 	}
 	if err != nil {
 		return 0, err

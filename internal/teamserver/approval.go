@@ -7,7 +7,6 @@ import (
 	"encoding/base64"
 	"encoding/json" // go-webauthn's types are written for it
 	"fmt"
-	"net/http"
 	"time"
 
 	"github.com/go-webauthn/webauthn/protocol"
@@ -37,15 +36,6 @@ func (a *approval) challenge() string {
 	return base64.RawURLEncoding.EncodeToString(sum[:])
 }
 
-// freshPerson returns the person of a request that may decide.
-func (p *people) freshPerson(r *http.Request) (*person, error) {
-	who, err := p.signedIn(r)
-	if err == nil && p.clock.now().Sub(who.since) >= time.Hour {
-		err = wrong(teamwire.CodeForbidden, "you signed in more than an hour ago", "sign in again at "+p.opts.Address+"/signin?again")
-	}
-	return who, err
-}
-
 // toSign shows the plan that an approval would sign.
 type toSign struct {
 	Objective string                        `json:"objective"`
@@ -55,22 +45,14 @@ type toSign struct {
 }
 
 // beginApproval returns the challenge of an approval of the waiting plan.
-func (p *people) beginApproval(r *http.Request) (any, error) {
-	in := struct {
-		Workspace string `json:"workspace"`
-	}{}
-	if err := decode(r, &in); err != nil {
-		return nil, err
-	}
-	who, err := p.freshPerson(r)
+func (p *people) beginApproval(ctx context.Context, who *person, in struct {
+	Workspace string `json:"workspace"`
+}) (any, error) {
+	workspace, err := p.workspacesOf(who).Open(ctx, in.Workspace)
 	if err != nil {
 		return nil, err
 	}
-	workspace, err := p.workspacesOf(who).Open(r.Context(), in.Workspace)
-	if err != nil {
-		return nil, err
-	}
-	view, err := review.ReadView(r.Context(), workspace)
+	view, err := review.ReadView(ctx, workspace)
 	if err != nil {
 		return nil, err
 	}
@@ -88,30 +70,21 @@ func (p *people) beginApproval(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return toSign{shown.Objective, len(shown.Steps) + shown.LeftOut, shown.Short, options}, p.keepChallenge(r.Context(), session, of)
+	return toSign{shown.Objective, len(shown.Steps) + shown.LeftOut, shown.Short, options},
+		p.keepCeremony(ctx, passkeyChallenge+session.Challenge, ceremony{Session: session, Approval: of})
 }
 
 // finishApproval records the signed approval. The audit keeps the signature.
-func (p *people) finishApproval(r *http.Request) (any, error) {
-	in := struct {
-		Credential rawJSON `json:"credential"`
-	}{}
-	if err := decode(r, &in); err != nil {
-		return nil, err
-	}
-	who, err := p.freshPerson(r)
-	if err != nil {
-		return nil, err
-	}
+func (p *people) finishApproval(ctx context.Context, who *person, in passkeyAnswer) (any, error) {
 	var of approval
-	signer, err := p.checkAnswer(r.Context(), in.Credential, &of)
+	signer, err := p.checkAnswer(ctx, in.Credential, &of)
 	if err != nil {
 		return nil, err
 	}
 	if signer.member != who.member || of.Member != who.member || of.Team != who.team {
 		return nil, wrong(teamwire.CodeForbidden, "the passkey is not of the person that is signed in", "sign in as "+signer.name)
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), time.Minute)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
 	defer cancel()
 	workspace, err := p.workspacesOf(who).Open(ctx, of.Workspace)
 	if err != nil {

@@ -9,7 +9,6 @@ import (
 	"net"
 	"net/http"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -26,6 +25,8 @@ type people struct {
 	*Server
 	host     string
 	webauthn *webauthn.WebAuthn
+	acts     map[string]pageAct // by path
+	account  account
 
 	mu    sync.Mutex
 	pages map[int64]*memberPage // by member
@@ -42,7 +43,13 @@ const mostPages = 500
 
 func newPeople(s *Server) (*people, error) {
 	w, host, err := relyingParty(s.opts.Address)
-	return &people{Server: s, host: host, webauthn: w, pages: map[int64]*memberPage{}}, err
+	p := &people{Server: s, host: host, webauthn: w, pages: map[int64]*memberPage{}}
+	p.acts = map[string]pageAct{"/invite/begin": reads(p.beginInvitation), "/invite/finish": reads(p.finishInvitation),
+		"/approve/begin": byPerson(p, p.beginApproval), "/approve/finish": byPerson(p, p.finishApproval),
+		"/signin/begin": reads(p.beginSignIn), "/signin/finish": reads(p.finishSignIn), "/signin/ways": reads(p.ways),
+		"/signin/out": reads(p.signOut), "/signin/account": reads(p.beginAccount), "/signin/account/finish": reads(p.finishAccount)}
+	maps.Copy(p.acts, p.adminActs())
+	return p, err
 }
 
 func (p *people) close() {
@@ -57,7 +64,8 @@ func (p *people) close() {
 type personKey struct{} // of a request's person in its context
 
 func (p *people) workspacesOf(who *person) workspaces {
-	return workspaces{p.Server, &caller{team: who.team, memberID: who.member, member: who.name}}
+	return workspaces{p.Server, &caller{team: who.team, memberID: who.member, member: who.name},
+		&knownInbox{entries: map[string]inboxEntry{}}}
 }
 
 // page returns the review page of a member. The oldest page ends if there are too many.
@@ -94,15 +102,6 @@ func (p *people) age(r *http.Request) time.Duration {
 	return p.clock.now().Sub(who.since)
 }
 
-// link returns the address that opens a member's page once. The query says that the browser comes from the sign-in.
-func (p *people) link(who *person) (string, error) {
-	page, err := p.page(who)
-	if err != nil {
-		return "", err
-	}
-	return strings.Replace(page.Link(p.opts.Address), "/#", "/?in#", 1), nil
-}
-
 //go:embed page
 var signInPage embed.FS
 
@@ -116,11 +115,9 @@ func (p *people) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		p.fail(w, r, wrong(teamwire.CodeForbidden, "the Host header does not name this server", "open "+p.opts.Address))
 		return
 	}
-	file := map[string]string{"/signin": "signin.html", "/invite": "signin.html", "/signin.js": "signin.js",
-		"/approve": "signin.html", "/signin.css": "signin.css"}[r.URL.Path]
-	act := map[string]func(*http.Request) (any, error){"/invite/begin": p.beginInvitation, "/invite/finish": p.finishInvitation,
-		"/approve/begin": p.beginApproval, "/approve/finish": p.finishApproval,
-		"/signin/begin": p.beginSignIn, "/signin/finish": p.finishSignIn, "/signin/resume": p.resume, "/signin/out": p.signOut}[r.URL.Path]
+	file := map[string]string{"/signin": "signin.html", "/invite": "signin.html", "/approve": "signin.html", accountPath: "signin.html",
+		"/signin.js": "signin.js", "/signin.css": "signin.css"}[r.URL.Path]
+	act := p.acts[r.URL.Path]
 	switch {
 	case file != "" && (r.Method == http.MethodGet || r.Method == http.MethodHead):
 		http.ServeFileFS(w, r, signInPage, "page/"+file)
@@ -137,7 +134,7 @@ func (p *people) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 const maxSignIn = 64 << 10
 
 // act answers a request of the sign-in's own page.
-func (p *people) act(w http.ResponseWriter, r *http.Request, act func(*http.Request) (any, error)) {
+func (p *people) act(w http.ResponseWriter, r *http.Request, act pageAct) {
 	from, _, _ := net.SplitHostPort(r.RemoteAddr)
 	var answer any
 	err := func() (err error) {
@@ -148,7 +145,7 @@ func (p *people) act(w http.ResponseWriter, r *http.Request, act func(*http.Requ
 			return wrong(teamwire.CodeTooMany, "too many people sign in from this address", "wait a second")
 		}
 		r.Body = http.MaxBytesReader(w, r.Body, maxSignIn)
-		answer, err = act(r)
+		answer, err = act(w, r)
 		return err
 	}()
 	var body []byte
@@ -158,10 +155,6 @@ func (p *people) act(w http.ResponseWriter, r *http.Request, act func(*http.Requ
 	if err != nil {
 		p.fail(w, r, err)
 		return
-	}
-	if in, is := answer.(entered); is && in.cookie != "" {
-		http.SetCookie(w, &http.Cookie{Name: signInCookie, Value: in.cookie, Path: "/", Secure: true, HttpOnly: true,
-			SameSite: http.SameSiteStrictMode, MaxAge: int(signInLasts.Seconds())})
 	}
 	w.Header().Set("Content-Type", "application/json")
 	_, _ = w.Write(body) // a client that has gone needs no answer
@@ -174,9 +167,8 @@ func (p *people) review(w http.ResponseWriter, r *http.Request) {
 	if err == nil {
 		page, err = p.page(who)
 	}
-	isStart := r.URL.Path == "/" && r.Method == http.MethodGet
 	switch {
-	case isStart && (isWrong(err, teamwire.CodeToken) || err == nil && r.URL.RawQuery == "" && !page.HasSession(r)):
+	case r.URL.Path == "/" && r.Method == http.MethodGet && isWrong(err, teamwire.CodeToken):
 		http.Redirect(w, r, "/signin", http.StatusSeeOther) // browsers keep the part after #
 		return
 	case err != nil:
@@ -217,7 +209,7 @@ func (p *people) failPage(w http.ResponseWriter, r *http.Request, err error) {
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(cmp.Or(e.Code.Status(), http.StatusInternalServerError))
-	said := map[string]string{"kind": kind, "problem": e.Problem, "fix": e.Fix}
+	said := map[string]string{"kind": kind, "problem": e.Problem, "fix": e.Fix, "field": "/signin"}
 	body, _ := json.Marshal(map[string]any{"error": said}) // texts: cannot fail
 	_, _ = w.Write(body)
 }

@@ -9,6 +9,7 @@ import (
 	"cmp"
 	"context"
 	"log/slog"
+	"net/http"
 	"sync"
 	"time"
 
@@ -19,8 +20,11 @@ import (
 
 // Options configures a Server.
 type Options struct {
-	Address string  // public address of the page where people decide, as https://plans.example.com; "" if there is none
-	Rate    float64 // requests per second of a token; 0 means 50
+	Address  string   // public address of the page where people decide, as https://plans.example.com; "" if there is none
+	Rate     float64  // requests per second of a token; 0 means 50
+	Provider Provider // of accounts with which people sign in; passkeys work without one
+	// Webhooks sends to the teams' webhooks; nil: only to public addresses.
+	Webhooks *http.Client
 	// CheckEvery is the time between two checks of the sign-in of an open page; 0 means 10 seconds.
 	CheckEvery time.Duration
 	Logger     *slog.Logger // gets no text of a plan; nil: discards
@@ -62,6 +66,7 @@ func New(ctx context.Context, db *postgres.DB, opts Options) (*Server, error) {
 	}
 	s.ending, s.end = context.WithCancel(context.Background())
 	s.background.Go(s.followClock)
+	s.background.Go(s.sendNotices)
 	return s, nil
 }
 

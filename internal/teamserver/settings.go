@@ -2,7 +2,6 @@ package teamserver
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -30,44 +29,50 @@ type Settings struct {
 	Lease        string              `json:"lease,omitempty"`         // of a claim, as 30m
 	ApprovalWait string              `json:"approval_wait,omitempty"` // how long a submitted plan waits; "" for ever
 	PlanningWait string              `json:"planning_wait,omitempty"` // longest planning without a sign of life; "" for an hour
+	Webhook      string              `json:"webhook,omitempty"`       // is called when a plan waits for approval or was decided
 }
 
 // ParseSettings reads settings as JSON, and refuses those that cannot be met.
 func ParseSettings(data []byte, members []string) (Settings, error) {
 	var set Settings
 	if err := json.Unmarshal(data, &set, json.RejectUnknownMembers(true)); err != nil {
-		return Settings{}, fmt.Errorf("the settings are not valid: %w", err)
+		return Settings{}, unfit("the settings are not valid: %v", err)
 	}
 	for _, word := range []struct {
 		name, value string
 		allowed     []string
 	}{{"proof", set.Proof, []string{"", "passkey"}}, {"offline", set.Offline, []string{"", "closed"}}} {
 		if !slices.Contains(word.allowed, word.value) {
-			return Settings{}, fmt.Errorf("%s is %q; use %q or nothing", word.name, word.value, word.allowed[1])
+			return Settings{}, unfit("%s is %q; use %q or nothing", word.name, word.value, word.allowed[1])
 		}
 	}
 	for name, value := range map[string]string{"lease": set.Lease, "approval_wait": set.ApprovalWait, "planning_wait": set.PlanningWait} {
 		if d, err := time.ParseDuration(value); value != "" && (err != nil || d < time.Minute) {
-			return Settings{}, fmt.Errorf("%s is %q; use a time of at least a minute, such as 30m", name, value)
+			return Settings{}, unfit("%s is %q; use a time of at least a minute, such as 30m", name, value)
+		}
+	}
+	if set.Webhook != "" {
+		if _, err := parseWebhook(set.Webhook); err != nil {
+			return Settings{}, err
 		}
 	}
 	if min(set.Approvals, set.HighRisk, set.MaxSteps, set.MaxReplans) < 0 {
-		return Settings{}, errors.New("a number is negative; use 0 for the default")
+		return Settings{}, unfit("a number is negative; use 0 for the default")
 	}
 	if set.HighRisk > 0 && set.Approvals == 0 {
-		return Settings{}, errors.New("high_risk adds to approvals, which is 0; set approvals, too")
+		return Settings{}, unfit("high_risk adds to approvals, which is 0; set approvals, too")
 	}
 	approvers := set.approvers()
 	for _, name := range approvers {
 		if !slices.Contains(members, name) {
-			return Settings{}, fmt.Errorf("the approver %q is not a member of the team; add the member first", name)
+			return Settings{}, unfit("the approver %q is not a member of the team; add the member first", name)
 		}
 	}
 	if len(approvers) == 0 {
 		approvers = members
 	}
 	if need := set.Approvals + set.HighRisk; need > len(approvers) {
-		return Settings{}, fmt.Errorf("%d approvals can be needed, but only %d members may give one", need, len(approvers))
+		return Settings{}, unfit("%d approvals can be needed, but only %d members may give one", need, len(approvers))
 	}
 	return set, nil
 }

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"strings"
 	"time"
 
 	"github.com/go-webauthn/webauthn/protocol"
@@ -46,10 +47,11 @@ func (a Admin) Invite(ctx context.Context, team int64, member string) (secret st
 
 // person is a member in a browser, signed in or about to be.
 type person struct {
-	team, member int64
-	name         string
-	since        time.Time // of the sign-in
-	credentials  []webauthn.Credential
+	team, member   int64
+	teamName, name string
+	role           teamwire.Role
+	since          time.Time // of the sign-in
+	credentials    []webauthn.Credential
 }
 
 // WebAuthnID implements webauthn.User.
@@ -76,13 +78,18 @@ func relyingParty(address string) (w *webauthn.WebAuthn, host string, err error)
 	return w, at.Host, err
 }
 
-// signedIn returns the person of a request by its cookie. Nothing else admits to the page, least of all a token.
+// signedIn returns the person of a request by its cookie, and by the key in the page's storage if the request asks for more than a file:
+// servers on other ports of this host get the cookie, too. Nothing else admits to the page, least of all a token.
 func (s *Server) signedIn(r *http.Request) (*person, error) {
 	var p person
 	cookie, err := r.Cookie(signInCookie)
 	if err == nil {
-		err = s.pool.QueryRow(r.Context(), "SELECT team, member, member_name, since FROM signed_in($1)", hashToken(cookie.Value)).
-			Scan(&p.team, &p.member, &p.name, &p.since)
+		key := hashToken(r.Header.Get("Planloop-Key"))
+		if r.Method == http.MethodGet && !strings.HasPrefix(r.URL.Path, "/api/") {
+			key = nil
+		}
+		err = s.pool.QueryRow(r.Context(), "SELECT team, team_name, member, member_name, role, since FROM signed_in($1, $2)",
+			hashToken(cookie.Value), key).Scan(&p.team, &p.teamName, &p.member, &p.name, &p.role, &p.since)
 	}
 	if errors.Is(err, http.ErrNoCookie) || errors.Is(err, pgx.ErrNoRows) {
 		return nil, wrong(teamwire.CodeToken, "this browser is not signed in, or no longer", "sign in at "+s.opts.Address+"/signin")
@@ -90,29 +97,36 @@ func (s *Server) signedIn(r *http.Request) (*person, error) {
 	return &p, err
 }
 
-// ceremony is the data to check the answer to a challenge.
+// ceremony is the data to check the answer of a browser: from a passkey, or from the provider of accounts.
 type ceremony struct {
-	Session  *webauthn.SessionData `json:"session"`
+	Session  *webauthn.SessionData `json:"session,omitempty"`
 	Approval *approval             `json:"approval,omitempty"` // that the answer signs; nil: it signs in or registers
+	Account  *accountLogin         `json:"account,omitempty"`
 }
 
-// keepChallenge stores a challenge.
-func (s *Server) keepChallenge(ctx context.Context, session *webauthn.SessionData, of *approval) error {
-	data, err := json.Marshal(ceremony{session, of})
+// passkeyChallenge and accountSecret keep the names of ceremonies apart.
+const (
+	passkeyChallenge = "passkey "
+	accountSecret    = "account "
+)
+
+// keepCeremony stores a ceremony under a secret name, so that any server can finish it.
+func (s *Server) keepCeremony(ctx context.Context, name string, c ceremony) error {
+	data, err := json.Marshal(c)
 	if err == nil {
 		_, err = s.pool.Exec(ctx, "DELETE FROM challenge WHERE expires < now()")
 	}
 	if err == nil {
 		_, err = s.pool.Exec(ctx, "INSERT INTO challenge (hash, session, expires) VALUES ($1, $2, now() + $3::interval)",
-			hashToken(session.Challenge), data, challengeLasts)
+			hashToken(name), data, challengeLasts)
 	}
 	return err
 }
 
-// takeChallenge returns and deletes it: an answer that was used before, or belongs to no challenge of this server, finds none.
-func (s *Server) takeChallenge(ctx context.Context, challenge string) (c ceremony, err error) {
+// takeCeremony returns and deletes it: an answer that was used before, or belongs to no challenge of this server, finds none.
+func (s *Server) takeCeremony(ctx context.Context, name string) (c ceremony, err error) {
 	var data []byte
-	err = s.pool.QueryRow(ctx, "DELETE FROM challenge WHERE hash = $1 AND expires > now() RETURNING session", hashToken(challenge)).
+	err = s.pool.QueryRow(ctx, "DELETE FROM challenge WHERE hash = $1 AND expires > now() RETURNING session", hashToken(name)).
 		Scan(&data)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return c, wrong(teamwire.CodeForbidden, "this answer was used already, or came too late", "try again")
@@ -134,14 +148,47 @@ func (s *Server) invited(ctx context.Context, secret string) (*person, error) {
 	return &p, err
 }
 
-// beginInvitation returns the options for a new passkey.
-func (p *people) beginInvitation(r *http.Request) (any, error) {
-	in := struct {
-		Invitation string `json:"invitation"`
-	}{}
-	if err := decode(r, &in); err != nil {
-		return nil, err
+// pageAct answers a request of the sign-in's own page.
+type pageAct func(http.ResponseWriter, *http.Request) (any, error)
+
+// reads returns an act on the decoded body of a request.
+func reads[In any](do func(http.ResponseWriter, *http.Request, In) (any, error)) pageAct {
+	return func(w http.ResponseWriter, r *http.Request) (any, error) {
+		var in In
+		if err := decode(r, &in); err != nil {
+			return nil, err
+		}
+		return do(w, r, in)
 	}
+}
+
+// byPerson returns an act of a person with a sign-in of the last hour, as decisions need it.
+func byPerson[In any](p *people, do func(context.Context, *person, In) (any, error)) pageAct {
+	return reads(func(_ http.ResponseWriter, r *http.Request, in In) (any, error) {
+		who, err := p.signedIn(r)
+		if err == nil && p.clock.now().Sub(who.since) >= time.Hour {
+			err = wrong(teamwire.CodeForbidden, "you signed in more than an hour ago", "sign in again at "+p.opts.Address+"/signin?again")
+		}
+		if err != nil {
+			return nil, err
+		}
+		return do(r.Context(), who, in)
+	})
+}
+
+// invitation is a request to register a passkey.
+type invitation struct {
+	Invitation string  `json:"invitation"`
+	Credential rawJSON `json:"credential,omitempty"`
+}
+
+// passkeyAnswer is a request with a signed challenge.
+type passkeyAnswer struct {
+	Credential rawJSON `json:"credential"`
+}
+
+// beginInvitation returns the options for a new passkey.
+func (p *people) beginInvitation(_ http.ResponseWriter, r *http.Request, in invitation) (any, error) {
 	who, err := p.invited(r.Context(), in.Invitation)
 	if err != nil {
 		return nil, err
@@ -150,18 +197,11 @@ func (p *people) beginInvitation(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return options, p.keepChallenge(r.Context(), session, nil)
+	return options, p.keepCeremony(r.Context(), passkeyChallenge+session.Challenge, ceremony{Session: session})
 }
 
 // finishInvitation registers the passkey and signs the member in.
-func (p *people) finishInvitation(r *http.Request) (any, error) {
-	in := struct {
-		Invitation string  `json:"invitation"`
-		Credential rawJSON `json:"credential"`
-	}{}
-	if err := decode(r, &in); err != nil {
-		return nil, err
-	}
+func (p *people) finishInvitation(w http.ResponseWriter, r *http.Request, in invitation) (any, error) {
 	who, err := p.invited(r.Context(), in.Invitation)
 	if err != nil {
 		return nil, err
@@ -170,7 +210,7 @@ func (p *people) finishInvitation(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, notAccepted(err)
 	}
-	begun, err := p.takeChallenge(r.Context(), made.Response.CollectedClientData.Challenge)
+	begun, err := p.takeCeremony(r.Context(), passkeyChallenge+made.Response.CollectedClientData.Challenge)
 	if err != nil {
 		return nil, err
 	}
@@ -182,7 +222,7 @@ func (p *people) finishInvitation(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return p.enter(r.Context(), who, "register_passkey", func(tx pgx.Tx) error {
+	return p.enter(w, r, who, signIn{act: "register_passkey", way: "passkey"}, func(tx pgx.Tx) error {
 		done, err := tx.Exec(r.Context(), "UPDATE invitation SET used = now() WHERE hash = $1 AND used IS NULL AND expires > now()",
 			hashToken(in.Invitation))
 		if err == nil && done.RowsAffected() == 0 {
@@ -200,30 +240,21 @@ func (p *people) finishInvitation(r *http.Request) (any, error) {
 }
 
 // beginSignIn returns the challenge that the browser must sign. It names no member: the passkey does.
-func (p *people) beginSignIn(r *http.Request) (any, error) {
-	if err := decode(r, &struct{}{}); err != nil {
-		return nil, err
-	}
+func (p *people) beginSignIn(_ http.ResponseWriter, r *http.Request, _ struct{}) (any, error) {
 	options, session, err := p.webauthn.BeginDiscoverableLogin(webauthn.WithUserVerification(protocol.VerificationRequired))
 	if err != nil {
 		return nil, err
 	}
-	return options, p.keepChallenge(r.Context(), session, nil)
+	return options, p.keepCeremony(r.Context(), passkeyChallenge+session.Challenge, ceremony{Session: session})
 }
 
 // finishSignIn signs a member in by the answer of a passkey.
-func (p *people) finishSignIn(r *http.Request) (any, error) {
-	in := struct {
-		Credential rawJSON `json:"credential"`
-	}{}
-	if err := decode(r, &in); err != nil {
-		return nil, err
-	}
+func (p *people) finishSignIn(w http.ResponseWriter, r *http.Request, in passkeyAnswer) (any, error) {
 	who, err := p.checkAnswer(r.Context(), in.Credential, nil)
 	if err != nil {
 		return nil, err
 	}
-	return p.enter(r.Context(), who, "sign_in", func(tx pgx.Tx) error { return who.keepCredential(r.Context(), tx) })
+	return p.enter(w, r, who, signIn{act: "sign_in", way: "passkey"}, func(tx pgx.Tx) error { return who.keepCredential(r.Context(), tx) })
 }
 
 // checkAnswer returns the member of the passkey that answered a challenge: one to sign in or, unless signed is nil, to sign an approval.
@@ -232,7 +263,7 @@ func (p *people) checkAnswer(ctx context.Context, answer []byte, signed *approva
 	if err != nil {
 		return nil, notAccepted(err)
 	}
-	begun, err := p.takeChallenge(ctx, parsed.Response.CollectedClientData.Challenge)
+	begun, err := p.takeCeremony(ctx, passkeyChallenge+parsed.Response.CollectedClientData.Challenge)
 	if err != nil {
 		return nil, err
 	}
@@ -283,15 +314,27 @@ func notAccepted(error) error {
 // rawJSON keeps a member of a request as it came.
 type rawJSON = json.RawMessage
 
+// signIn describes how a person signs in.
+type signIn struct {
+	act, way string    // for the audit; passkey or account
+	since    time.Time // when the person did it elsewhere; zero: now
+}
+
 // entered is the answer that opens the page.
 type entered struct {
-	Link   string `json:"link"`
-	cookie string // "": the browser has it already
+	Key    string `json:"key"` // for the page's storage
+	Member string `json:"member"`
+	Team   string `json:"team"`
 }
 
 // enter signs a member in, in one transaction with f.
-func (p *people) enter(ctx context.Context, who *person, act string, f func(pgx.Tx) error) (any, error) {
+func (p *people) enter(w http.ResponseWriter, r *http.Request, who *person, how signIn, f func(pgx.Tx) error) (any, error) {
+	ctx := r.Context()
 	secret, hash := newSecret()
+	key, keyHash := newSecret()
+	if how.since.IsZero() {
+		how.since = p.clock.now()
+	}
 	err := p.db.InTeam(ctx, who.team, func(tx pgx.Tx) error {
 		if err := f(tx); err != nil {
 			return err
@@ -299,36 +342,48 @@ func (p *people) enter(ctx context.Context, who *person, act string, f func(pgx.
 		if _, err := tx.Exec(ctx, "DELETE FROM signin WHERE expires < now()"); err != nil {
 			return err
 		}
-		done, err := tx.Exec(ctx, `INSERT INTO signin (hash, team, member, way, expires)
-			SELECT $1, team, id, 'passkey', now() + $4::interval FROM member WHERE team = $2 AND id = $3 AND removed IS NULL`,
-			hash, who.team, who.member, signInLasts)
-		if err == nil && done.RowsAffected() == 0 {
+		err := tx.QueryRow(ctx, `WITH m AS (SELECT id FROM member WHERE team = $2 AND id = $3 AND removed IS NULL), entered AS (
+				INSERT INTO signin (hash, page_key, team, member, way, since, expires)
+				SELECT $1, $4, $2, id, $5, least(now(), $6), now() + $7::interval FROM m RETURNING team)
+			SELECT name FROM entered JOIN team ON team.id = entered.team`,
+			hash, who.team, who.member, keyHash, how.way, how.since, signInLasts).Scan(&who.teamName)
+		if errors.Is(err, pgx.ErrNoRows) {
 			err = notAccepted(nil)
 		}
 		if err != nil {
 			return err
 		}
-		return note(ctx, tx, who.team, who.name, act, nil)
+		return note(ctx, tx, who.team, who.name, how.act, map[string]any{"way": how.way})
 	})
 	if err != nil {
 		return nil, err
 	}
-	link, err := p.link(who)
-	return entered{Link: link, cookie: secret}, err
+	setCookie(w, signInCookie, secret, signInLasts)
+	return entered{key, who.name, who.teamName}, nil
 }
 
-// resume opens the page in a browser that is signed in.
-func (p *people) resume(r *http.Request) (any, error) {
-	who, err := p.signedIn(r)
-	if err != nil {
-		return nil, err
+// setCookie sets a cookie for the pages of this server, and for a time; 0 removes it.
+func setCookie(w http.ResponseWriter, name, value string, lasts time.Duration) {
+	age := int(lasts.Seconds())
+	if age == 0 {
+		age = -1
 	}
-	link, err := p.link(who)
-	return entered{Link: link}, err
+	http.SetCookie(w, &http.Cookie{Name: name, Value: value, Path: "/", Secure: true, HttpOnly: true, SameSite: http.SameSiteStrictMode,
+		MaxAge: age})
+}
+
+// ways says whether the browser is signed in, and how it can be.
+func (p *people) ways(_ http.ResponseWriter, r *http.Request, _ struct{}) (any, error) {
+	_, err := p.signedIn(r)
+	isIn := err == nil
+	if isWrong(err, teamwire.CodeToken) {
+		err = nil
+	}
+	return map[string]bool{"in": isIn, "account": p.opts.Provider.Issuer != ""}, err
 }
 
 // signOut ends the sign-in of this browser.
-func (p *people) signOut(r *http.Request) (any, error) {
+func (p *people) signOut(w http.ResponseWriter, r *http.Request, _ struct{}) (any, error) {
 	who, err := p.signedIn(r)
 	if err != nil {
 		return nil, err
@@ -337,6 +392,7 @@ func (p *people) signOut(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	setCookie(w, signInCookie, "", 0)
 	return struct{}{}, p.db.InTeam(r.Context(), who.team, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(r.Context(), "DELETE FROM signin WHERE hash = $1", hashToken(cookie.Value)); err != nil {
 			return err

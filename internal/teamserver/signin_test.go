@@ -28,6 +28,7 @@ const pageAddress = "https://plans.example.com"
 type browser struct {
 	t       *testing.T
 	address string
+	servers []string          // that answer in turn, in place of address
 	headers map[string]string // in place of what a browser sends
 	cookies map[string]*http.Cookie
 	key     string // of the page's session
@@ -43,8 +44,18 @@ type browser struct {
 func (w *world) browser() *browser {
 	rp := virtualwebauthn.RelyingParty{ID: "plans.example.com", Name: "planloop", Origin: pageAddress}
 	return &browser{t: w.t, ctx: w.t.Context(), address: w.http.URL, rp: rp, headers: map[string]string{},
-		cookies: map[string]*http.Cookie{}, device: virtualwebauthn.NewAuthenticator(),
-		passkey: virtualwebauthn.NewCredential(virtualwebauthn.KeyTypeEC2)}
+		cookies: map[string]*http.Cookie{}, device: virtualwebauthn.NewAuthenticator(), passkey: newPasskey()}
+}
+
+// newPasskey returns a new passkey. The virtual authenticator drops zeros at the beginning of a coordinate, so that one key in 128 would
+// not be valid.
+func newPasskey() virtualwebauthn.Credential {
+	const complete = 77 // bytes
+	for {
+		if c := virtualwebauthn.NewCredential(virtualwebauthn.KeyTypeEC2); len(c.Key.AttestationData()) == complete {
+			return c
+		}
+	}
 }
 
 // ask sends a request as a page of the server would, and returns the status and the body.
@@ -65,7 +76,12 @@ func (b *browser) send(method, path string, in any) *http.Response {
 		check(b.t, err)
 		body = strings.NewReader(string(data))
 	}
-	request, err := http.NewRequestWithContext(b.ctx, method, b.address+path, body)
+	address := b.address
+	if len(b.servers) > 0 {
+		address = b.servers[0]
+		b.servers = append(b.servers[1:], address)
+	}
+	request, err := http.NewRequestWithContext(b.ctx, method, address+path, body)
 	check(b.t, err)
 	request.Host = "plans.example.com"
 	if method == "POST" {
@@ -114,7 +130,7 @@ func (b *browser) refuse(want int, method, path string, in any) string {
 }
 
 // register makes a passkey with an invitation.
-func (b *browser) register(invitation string) (link string) {
+func (b *browser) register(invitation string) *browser {
 	b.t.Helper()
 	var options json.RawMessage
 	b.must("POST", "/invite/begin", map[string]any{"invitation": invitation}, &options)
@@ -122,11 +138,9 @@ func (b *browser) register(invitation string) (link string) {
 	check(b.t, err)
 	made := virtualwebauthn.CreateAttestationResponse(b.rp, b.device, b.passkey, *parsed)
 	b.sent = map[string]any{"invitation": invitation, "credential": json.RawMessage(made)}
-	var in struct{ Link string }
-	b.must("POST", "/invite/finish", b.sent, &in)
 	b.device.Options.UserHandle = []byte(parsed.UserID)
 	b.device.AddCredential(b.passkey)
-	return in.Link
+	return b.enter("/invite/finish", b.sent)
 }
 
 // sign answers a new challenge with the passkey.
@@ -145,28 +159,18 @@ func (b *browser) answer(options []byte) map[string]any {
 	return map[string]any{"credential": json.RawMessage(virtualwebauthn.CreateAssertionResponse(b.rp, b.device, b.passkey, *parsed))}
 }
 
-func (b *browser) signIn() (link string) {
+func (b *browser) signIn() *browser {
 	b.t.Helper()
 	b.sent = b.sign()
-	var in struct{ Link string }
-	b.must("POST", "/signin/finish", b.sent, &in)
-	return in.Link
+	return b.enter("/signin/finish", b.sent)
 }
 
-// open follows the link to the page and begins a session, as its script does.
-func (b *browser) open(link string) *browser {
+// enter finishes a sign-in, and keeps the key as the page's script does.
+func (b *browser) enter(path string, with any) *browser {
 	b.t.Helper()
-	at, err := url.Parse(link)
-	check(b.t, err)
-	b.must("GET", at.RequestURI(), nil, nil)
-	fragment, err := url.ParseQuery(at.Fragment)
-	check(b.t, err)
-	var in struct {
-		Key     string
-		Decides bool
-	}
-	if b.must("POST", "/api/enter", map[string]any{"code": fragment.Get("enter")}, &in); !in.Decides {
-		b.t.Error("the session may not decide")
+	var in struct{ Key string }
+	if b.must("POST", path, with, &in); in.Key == "" {
+		b.t.Error("the sign-in has no key")
 	}
 	b.key = in.Key
 	return b
@@ -199,8 +203,7 @@ func (w *world) invite(member string) string {
 // member returns the browser of a registered member with the page open.
 func (w *world) member(name string) *browser {
 	w.t.Helper()
-	b := w.browser()
-	return b.open(b.register(w.invite(name)))
+	return w.browser().register(w.invite(name))
 }
 
 func (w *world) submit(agent *client) {
@@ -222,14 +225,14 @@ func TestAMemberRegistersAndSignsIn(t *testing.T) {
 		t.Errorf("the page has %d and the policy %q", answer.StatusCode, policy)
 	}
 	invitation := w.invite("ann")
-	link := ann.register(invitation)
+	ann.register(invitation)
 	cookie := ann.cookies["__Host-planloop"]
 	if cookie == nil || !cookie.Secure || !cookie.HttpOnly || cookie.SameSite != http.SameSiteStrictMode || cookie.Path != "/" ||
 		cookie.Domain != "" || cookie.MaxAge != 12*60*60 {
 		t.Errorf("the cookie is %+v", cookie)
 	}
 	w.as("ann", teamwire.RoleMember).do(setUp("Ship the shop"))
-	if v := ann.open(link).view("shop/main"); v.Plan == nil || v.Plan.Objective != "Ship the shop" || !v.Can.Decide || v.Can.Code {
+	if v := ann.view("shop/main"); v.Plan == nil || v.Plan.Objective != "Ship the shop" || !v.Can.Decide || v.Can.Code {
 		t.Errorf("the view is %+v", v)
 	}
 	var inbox review.Inbox
@@ -239,14 +242,60 @@ func TestAMemberRegistersAndSignsIn(t *testing.T) {
 	ann.must("GET", "/", nil, nil) // again, with the session
 	ann.must("POST", "/signin/out", struct{}{}, nil)
 	ann.refuse(401, "GET", "/api/inbox", nil)
-	ann.open(ann.signIn()).view("shop/main")
-	delete(ann.cookies, "planloop-80")
-	if answer := ann.send("GET", "/", nil); answer.StatusCode != 303 {
-		t.Errorf("without a session the page gets %d", answer.StatusCode)
+	if cookie := ann.cookies["__Host-planloop"]; cookie.MaxAge != -1 || cookie.Value != "" {
+		t.Errorf("after signing out the cookie is %+v", cookie)
 	}
-	var in struct{ Link string }
-	ann.must("POST", "/signin/resume", struct{}{}, &in)
-	ann.open(in.Link).view("shop/main")
+	ann.signIn().view("shop/main")
+	var ways struct{ In, Account bool }
+	if ann.must("POST", "/signin/ways", struct{}{}, &ways); !ways.In || ways.Account {
+		t.Errorf("the ways are %+v", ways)
+	}
+	ann.key = ""
+	if ann.must("POST", "/signin/ways", struct{}{}, &ways); ways.In {
+		t.Error("without its key a browser counts as signed in")
+	}
+}
+
+// TestAnyServerAnswers fails if a request of a page depends on the server that answered the one before, or on its memory.
+func TestAnyServerAnswers(t *testing.T) {
+	w, p := withAccounts(t)
+	servers := []string{w.http.URL}
+	for range 2 {
+		servers = append(servers, w.serve(teamserver.Options{Address: pageAddress, Provider: w.provider(p)}).URL)
+	}
+	check(t, w.admin.SetSettings(t.Context(), w.team, "", []byte(`{"approvals": 2, "proof": "passkey"}`)))
+	ann, bob := w.browser(), w.browser()
+	ann.servers, bob.servers = servers, append([]string{servers[1], servers[2]}, servers[0])
+	ann.register(w.invite("ann")).signIn()
+	ann.enter("/signin/account/finish", p.login(ann.toProvider()))
+	bob.register(w.invite("bob"))
+	check(t, w.admin.AddMember(t.Context(), w.team, "eve", teamwire.RoleMember))
+	w.submit(w.as("eve", teamwire.RoleAgent))
+	for _, b := range []*browser{ann, bob} {
+		for range servers { // each has seen the plan, and none is behind
+			if v := b.view("shop/main"); v.Draft == nil {
+				t.Error("a server shows no plan")
+			}
+		}
+		known := b.view("shop/main")
+		var next review.View
+		b.must("GET", "/api/view?workspace=shop%2Fmain&known="+known.Tag, nil, &next)
+		if next.Draft == nil || len(next.Draft.Plan.Steps) != 1 {
+			t.Errorf("a server that did not send the view before leaves out its steps: %+v", next.Draft)
+		}
+		var shown struct{ Options json.RawMessage }
+		b.must("POST", "/approve/begin", map[string]any{"workspace": "shop/main"}, &shown)
+		b.must("POST", "/approve/finish", b.answer(shown.Options), nil)
+	}
+	for range servers {
+		if v := ann.view("shop/main"); v.Draft != nil || v.Plan == nil {
+			t.Error("a server does not show the approval")
+		}
+	}
+	ann.must("POST", "/signin/out", struct{}{}, nil)
+	for range servers {
+		ann.refuse(401, "GET", "/api/inbox", nil)
+	}
 }
 
 // TestMembersVote fails if an approval on the page is not a vote under the team's policy.
@@ -289,7 +338,7 @@ func TestADecisionNeedsAFreshSignIn(t *testing.T) {
 	if body := ann.refuse(403, "POST", "/api/act", approval); !strings.Contains(body, "sign in again") {
 		t.Errorf("the refusal is %s", body)
 	}
-	ann.open(ann.signIn()).must("POST", "/api/act", approval, nil)
+	ann.signIn().must("POST", "/api/act", approval, nil)
 	_, err = w.db.Pool().Exec(t.Context(), "UPDATE signin SET expires = now() - interval '1 second'")
 	check(t, err)
 	ann.refuse(401, "GET", "/api/inbox", nil)
@@ -323,7 +372,7 @@ func TestAttacksOnTheSignIn(t *testing.T) {
 		t.Errorf("the attacker got %v", mallory.cookies)
 	}
 	forged := *ann
-	forged.passkey = virtualwebauthn.NewCredential(virtualwebauthn.KeyTypeEC2)
+	forged.passkey = newPasskey()
 	forged.passkey.ID = ann.passkey.ID
 	mallory.refuse(403, "POST", "/signin/finish", forged.sign())
 	elsewhere := *ann
@@ -365,22 +414,27 @@ func TestAttacksOnThePage(t *testing.T) {
 	for _, role := range []teamwire.Role{teamwire.RoleMember, teamwire.RoleAdmin} {
 		thief.headers["Authorization"], thief.key = "Bearer "+w.token(w.team, "ann", role), ann.key
 		thief.refuse(401, "POST", "/api/act", approval)
-		thief.refuse(401, "POST", "/api/enter", struct{}{})
-		thief.refuse(401, "POST", "/signin/resume", struct{}{})
+		thief.refuse(401, "POST", "/approve/begin", map[string]any{"workspace": "shop/main"})
+		thief.refuse(401, "POST", "/signin/out", struct{}{})
 		thief.cookies["__Host-planloop"] = &http.Cookie{Name: "__Host-planloop", Value: thief.headers["Authorization"][7:]}
 		thief.refuse(401, "GET", "/api/inbox", nil)
 	}
-	half := *ann // the cookies without the key of the page's storage, as a page of another port could send them
-	half.key = ""
-	half.refuse(401, "POST", "/api/act", approval)
+	half := *ann // the cookies without the key of the page's storage, as a server on another port of this host gets them
+	for _, half.key = range []string{"", "guess", bob.key} {
+		half.refuse(401, "POST", "/api/act", approval)
+		half.refuse(401, "GET", "/api/view?workspace=shop%2Fmain", nil)
+		half.refuse(401, "POST", "/approve/begin", map[string]any{"workspace": "shop/main"})
+	}
+	ann.refuse(404, "POST", "/api/enter", struct{}{}) // no way in but the sign-in
+	ann.refuse(404, "POST", "/api/unlock", map[string]any{"code": "000000"})
 	for name, value := range map[string]string{"Origin": "https://evil.example.com", "Sec-Fetch-Site": "cross-site",
 		"Host": "evil.example.com"} {
 		foreign := *ann
 		foreign.headers = map[string]string{name: value}
 		foreign.refuse(403, "POST", "/api/act", approval)
 	}
-	asBob := *ann // Ann's session with Bob's sign-in
-	asBob.cookies = map[string]*http.Cookie{"__Host-planloop": bob.cookies["__Host-planloop"], "planloop-80": ann.cookies["planloop-80"]}
+	asBob := *ann // Ann's key with Bob's sign-in
+	asBob.cookies = bob.cookies
 	asBob.refuse(401, "POST", "/api/act", approval)
 
 	red := w.newTeam("red")
@@ -436,7 +490,7 @@ func TestAnEndedStreamLeavesTheServer(t *testing.T) {
 	t.Cleanup(func() { server.EndStreams(); w.http.Close(); server.Close() })
 	ann := w.browser()
 	ann.transport = w.http.Client().Transport
-	ann.open(ann.register(w.invite("ann")))
+	ann.register(w.invite("ann"))
 	for range 50 {
 		ctx, cancel := context.WithCancel(t.Context())
 		ann.ctx = ctx

@@ -32,6 +32,14 @@ type world struct {
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
+	w := newDatabase(t)
+	w.http = w.serve(teamserver.Options{Address: "https://plans.example.com"})
+	return w
+}
+
+// newDatabase returns a world without a server.
+func newDatabase(t *testing.T) *world {
+	t.Helper()
 	dsn := postgrestest.Start(t)
 	w := &world{t: t, dsn: dsn}
 	var err error
@@ -40,7 +48,6 @@ func newWorld(t *testing.T) *world {
 	t.Cleanup(w.db.Close)
 	w.admin = teamserver.NewAdmin(w.db, teamserver.Operator)
 	w.team = w.newTeam("blue")
-	w.http = w.serve(teamserver.Options{Address: "https://plans.example.com"})
 	return w
 }
 

@@ -2,7 +2,11 @@ package teamserver
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"strings"
+	"sync"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -15,8 +19,26 @@ import (
 // workspaces are a team's tracks on the review page of a member. Each is named WORKSPACE/TRACK.
 type workspaces struct {
 	*Server
-	who *caller
+	who   *caller
+	known *knownInbox
 }
+
+// knownInbox keeps the entries of an inbox, so that a change of one track does not make the server read all others.
+type knownInbox struct {
+	mu      sync.Mutex
+	heads   map[string]plan.Revision // as last listed, by the track's place
+	entries map[string]inboxEntry
+}
+
+type inboxEntry struct {
+	head    plan.Revision // the entry is of this one, or a later one
+	made    time.Time
+	place   review.InboxPlace
+	waiting []review.Waiting
+}
+
+// inboxLasts bounds how long an entry without changes is shown: some words of it depend on the time.
+const inboxLasts = time.Minute
 
 // head is the end of a track's log.
 type head struct {
@@ -24,7 +46,16 @@ type head struct {
 	seq              plan.Revision
 }
 
-func (h head) id() string { return h.workspace + "/" + h.track }
+func (h head) id() string { return placeOf(h.workspace, h.track).ID }
+
+// placeOf returns a track's place on the page.
+func placeOf(workspace, track string) review.Place {
+	place := review.Place{ID: workspace + "/" + track, Name: workspace}
+	if track != mainTrack {
+		place.Name += " · " + track
+	}
+	return place
+}
 
 // heads lists the team's tracks that have a record, those with these ids if any is given.
 func (ws workspaces) heads(ctx context.Context, ids ...int64) (list []head, err error) {
@@ -46,12 +77,14 @@ func (ws workspaces) heads(ctx context.Context, ids ...int64) (list []head, err 
 func (ws workspaces) Places(ctx context.Context) ([]review.Place, error) {
 	heads, err := ws.heads(ctx)
 	places := make([]review.Place, len(heads))
+	ws.known.mu.Lock()
+	defer ws.known.mu.Unlock()
+	ws.known.heads = make(map[string]plan.Revision, len(heads))
 	for i, h := range heads {
-		places[i] = review.Place{ID: h.id(), Name: h.workspace}
-		if h.track != mainTrack {
-			places[i].Name += " · " + h.track
-		}
+		places[i] = placeOf(h.workspace, h.track)
+		ws.known.heads[places[i].ID] = h.seq
 	}
+	maps.DeleteFunc(ws.known.entries, func(id string, _ inboxEntry) bool { return ws.known.heads[id] == 0 })
 	return places, err
 }
 
@@ -70,25 +103,33 @@ func (ws workspaces) Open(ctx context.Context, id string) (*review.Workspace, er
 	if err != nil {
 		return nil, err
 	}
-	shown := workspace
-	if name != mainTrack {
-		shown += " · " + name
-	}
 	limits := rules.settings.limits()
-	return &review.Workspace{Place: review.Place{ID: id, Name: shown}, Members: rules.members, Sign: ws.signAddress(id),
+	return &review.Workspace{Place: placeOf(workspace, name), Members: rules.members, Sign: ws.signAddress(id),
 		Service: verbs.New(t.session, verbs.Options{
 			Now: ws.clock.now, Presence: presence{ws.Server, t}, Lease: limits.Lease, Limits: limits})}, nil
 }
 
 // InInbox implements review.Workspaces.
 func (ws workspaces) InInbox(ctx context.Context, place review.Place) (review.InboxPlace, []review.Waiting, error) {
+	ws.known.mu.Lock()
+	head, entry := ws.known.heads[place.ID], ws.known.entries[place.ID]
+	ws.known.mu.Unlock()
+	if head > 0 && entry.head == head && time.Since(entry.made) < inboxLasts {
+		return entry.place, slices.Clone(entry.waiting), nil
+	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	workspace, err := ws.Open(ctx, place.ID)
 	if err != nil {
 		return review.InboxPlace{Place: place}, nil, err
 	}
-	return review.InInbox(ctx, workspace)
+	entry = inboxEntry{head: head, made: time.Now()}
+	if entry.place, entry.waiting, err = review.InInbox(ctx, workspace); err == nil {
+		ws.known.mu.Lock()
+		defer ws.known.mu.Unlock()
+		ws.known.entries[place.ID] = entry
+	}
+	return entry.place, slices.Clone(entry.waiting), err
 }
 
 // Watch implements review.Workspaces.

@@ -24,6 +24,7 @@ import (
 const (
 	apiPrefix = "/api/"
 	actPath   = apiPrefix + "act"
+	enterPath = apiPrefix + "enter"
 	maxBody   = 1 << 20
 	actLasts  = time.Minute // for an act that may outlive its page
 	logLines  = 100         // returned at a time
@@ -47,7 +48,7 @@ type call struct {
 
 func (s *Server) api() map[string]route {
 	return map[string]route{
-		"/api/enter":    {method: http.MethodPost, open: true, do: withBody(s.postEnter)},
+		enterPath:       {method: http.MethodPost, open: true, do: withBody(s.postEnter)},
 		"/api/unlock":   {method: http.MethodPost, do: withBody(s.postUnlock)},
 		"/api/code":     {method: http.MethodPost, do: withBody(s.postCode)},
 		"/api/keep":     {method: http.MethodPost, do: withBody(s.postKeep)},
@@ -69,7 +70,7 @@ func (s *Server) route(w http.ResponseWriter, r *http.Request, route route, quer
 		return err
 	}
 	if !route.open {
-		if c.session, err = s.sessions.find(r); err != nil {
+		if c.session, err = s.session(r); err != nil {
 			return err
 		}
 	}
@@ -82,7 +83,7 @@ func (s *Server) route(w http.ResponseWriter, r *http.Request, route route, quer
 		c.body, err = s.readBody(w, r)
 	}
 	if err == nil && !route.open {
-		c.session, err = s.sessions.find(r) // it may have ended while the body was arriving
+		c.session, err = s.session(r) // it may have ended while the body was arriving
 	}
 	if err != nil {
 		return err
@@ -92,6 +93,14 @@ func (s *Server) route(w http.ResponseWriter, r *http.Request, route route, quer
 		s.answer(w, http.StatusOK, answer)
 	}
 	return err
+}
+
+// session returns the session of a request. On a public page the request was admitted, and may decide.
+func (s *Server) session(r *http.Request) (*session, error) {
+	if s.opts.Public != nil {
+		return &session{decides: true}, nil
+	}
+	return s.sessions.find(r)
 }
 
 func readQuery(query string, params []string) (url.Values, error) {
@@ -166,11 +175,8 @@ func (s *Server) postEnter(c call, in struct {
 	if err != nil {
 		return nil, err
 	}
-	set := &http.Cookie{Name: cookieName(c.r.Host), Value: cookie, Path: "/api", HttpOnly: true, SameSite: http.SameSiteStrictMode}
-	if s.opts.Public != nil {
-		set.Path, set.Secure = "/", true // HasSession needs it
-	}
-	http.SetCookie(c.w, set)
+	http.SetCookie(c.w, &http.Cookie{Name: cookieName(c.r.Host), Value: cookie, Path: "/api", HttpOnly: true,
+		SameSite: http.SameSiteStrictMode})
 	return struct {
 		Key     string `json:"key"`
 		Decides bool   `json:"decides"`
@@ -180,7 +186,7 @@ func (s *Server) postEnter(c call, in struct {
 // checkUser refuses programs of other users of this machine, if the system reveals the owner of a connection.
 func (s *Server) checkUser(r *http.Request) error {
 	local, _ := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
-	if local == nil || s.opts.Public != nil {
+	if local == nil {
 		return nil
 	}
 	if uid, known := s.owner(r.RemoteAddr, local.String()); known && uid != 0 && uid != os.Geteuid() {
@@ -232,7 +238,8 @@ func (s *Server) can(c call, workspace *review.Workspace) review.Can {
 	}
 	if public := s.opts.Public; public != nil {
 		if public.Age(c.r) >= strictProofLasts {
-			return review.Can{Why: "you signed in more than an hour ago. To decide, sign in again at https://" + public.Host + "/signin"}
+			return review.Can{Why: "you signed in more than an hour ago. To decide, sign in again at https://" + public.Host +
+				"/signin?again"}
 		}
 		return review.Can{Decide: true}
 	}
@@ -331,7 +338,11 @@ func (s *Server) getUnsent(c call, workspace *review.Workspace) (any, error) {
 // checkWriter refuses a session that may only look.
 func (s *Server) checkWriter(c call, workspace *review.Workspace) error {
 	if can := s.can(c, workspace); !can.Decide {
-		return &refusal{Kind: forbidden, Problem: can.Why, Fix: "decide in a terminal"}
+		fix := "decide in a terminal"
+		if s.opts.Public != nil {
+			fix = "then send it"
+		}
+		return &refusal{Kind: forbidden, Problem: can.Why, Fix: fix}
 	}
 	return nil
 }

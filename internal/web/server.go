@@ -19,8 +19,8 @@ import (
 	"bytes"
 	"compress/gzip"
 	"fmt"
+	"maps"
 	"net/http"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -59,7 +59,7 @@ type ViewAccess struct {
 }
 
 // Public describes a page that people reach over HTTPS from other machines. The caller admits only requests of Options.Person after a
-// sign-in, which replaces the code from the terminal.
+// sign-in, which replaces launch links, sessions and the code from the terminal: the page keeps nothing that another process lacks.
 type Public struct {
 	Host string                            // of its address, as browsers send it
 	Age  func(*http.Request) time.Duration // since the person of a request signed in
@@ -104,6 +104,11 @@ func New(opts Options) (*Server, error) {
 		owner:    origin.ConnectionOwner,
 		enter:    rate.NewLimiter(5, 20), codes: rate.NewLimiter(rate.Every(2*time.Second), 3)}
 	s.routes = s.api()
+	if opts.Public != nil {
+		maps.DeleteFunc(s.routes, func(path string, _ route) bool {
+			return path == enterPath || path == "/api/code" || path == "/api/unlock"
+		})
+	}
 	return s, nil
 }
 
@@ -116,15 +121,6 @@ func (s *Server) Has(path string) bool {
 // Link returns an address under base, http://127.0.0.1:PORT, that opens a session. It works once, for half a minute,
 // because others may see it later. Browsers do not send the part after #.
 func (s *Server) Link(base string) string { return base + "/#enter=" + s.sessions.newLaunchCode() }
-
-// HasSession reports whether a browser has a session here, which ends with the process.
-func (s *Server) HasSession(r *http.Request) bool {
-	s.sessions.mu.Lock()
-	defer s.sessions.mu.Unlock()
-	return slices.ContainsFunc(r.CookiesNamed(cookieName(r.Host)), func(cookie *http.Cookie) bool {
-		return s.sessions.sessions[digestOf(cookie.Value)] != nil
-	})
-}
 
 // IsWatched reports whether a browser that came by a link has the page open.
 func (s *Server) IsWatched() bool {

@@ -105,11 +105,23 @@ func (c *commands) team() *cobra.Command {
 }
 
 func (c *commands) member() *cobra.Command {
-	role := string(teamwire.RoleMember)
+	role, email := string(teamwire.RoleMember), ""
 	add := c.command("add TEAM NAME", "Add a member", 2,
 		func(ctx context.Context, _ io.Writer, admin teamserver.Admin, team int64, args []string) error {
-			return admin.AddMember(ctx, team, args[1], teamwire.Role(role))
+			if err := admin.AddMember(ctx, team, args[1], teamwire.Role(role)); err != nil || email == "" {
+				return err
+			}
+			return admin.SetEmail(ctx, team, args[1], email)
 		})
+	add.Flags().StringVar(&email, "email", "", "verified address of the account with which the member signs in")
+	address := c.command("email TEAM NAME ADDRESS", `Change the address of a member's account, "" for none`, 3,
+		func(ctx context.Context, _ io.Writer, admin teamserver.Admin, team int64, args []string) error {
+			return admin.SetEmail(ctx, team, args[1], args[2])
+		})
+	address.Long = `Change the verified e-mail address of the account with which a member signs in, "" for none.
+
+The first account that signs in with the address becomes the member's: an address that is given to another person
+later opens nothing. This command lets the next account in.`
 	add.Flags().StringVar(&role, "role", role, "member or admin")
 	change := c.command("role TEAM NAME ROLE", "Make a member an admin, or an admin a member", 3,
 		func(ctx context.Context, _ io.Writer, admin teamserver.Admin, team int64, args []string) error {
@@ -131,7 +143,7 @@ func (c *commands) member() *cobra.Command {
 			}
 			return err
 		})
-	return group("member", "Add and remove members", add, change, remove, list)
+	return group("member", "Add and remove members", add, change, address, remove, list)
 }
 
 func (c *commands) invite() *cobra.Command {

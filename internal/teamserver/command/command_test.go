@@ -47,7 +47,13 @@ func TestATeamIsMadeAndServed(t *testing.T) {
 	must(t, dsn, "migrate")
 	must(t, dsn, "team", "create", "blue")
 	must(t, dsn, "member", "add", "blue", "ann", "--role", "admin")
-	must(t, dsn, "member", "add", "blue", "bob")
+	must(t, dsn, "member", "add", "blue", "bob", "--email", "Bob@example.com")
+	must(t, dsn, "member", "email", "blue", "ann", "ann@example.com")
+	must(t, dsn, "member", "email", "blue", "ann", "")
+	_, err := run(t, dsn, "member", "email", "blue", "eve", "eve@example.com")
+	if err == nil || !strings.Contains(err.Error(), "no member") {
+		t.Errorf("an address of no member is refused with %v", err)
+	}
 	rules := filepath.Join(t.TempDir(), "rules.json")
 	if err := os.WriteFile(rules, []byte(`{"approvals": 2}`), 0o600); err != nil {
 		t.Fatal(err)
@@ -89,6 +95,28 @@ func TestATeamIsMadeAndServed(t *testing.T) {
 	must(t, dsn, "team", "delete", "blue", "--confirm", "blue")
 	if _, err := run(t, dsn, "member", "list", "blue"); err == nil {
 		t.Error("a deleted team has members")
+	}
+}
+
+// TestAccountsAreConfiguredCompletely fails if the server starts without something that a sign-in needs.
+func TestAccountsAreConfiguredCompletely(t *testing.T) {
+	empty := filepath.Join(t.TempDir(), "secret")
+	if err := os.WriteFile(empty, []byte("\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	const issuer, address = "--oidc-issuer=https://login.example.com", "--address=https://plans.example.com"
+	for _, test := range []struct{ args, want string }{
+		{issuer, "all of"},
+		{issuer + " --oidc-client=planloop --oidc-secret-file=" + empty, "all of"},
+		{address + " --oidc-client=planloop --oidc-secret-file=" + empty, "all of"},
+		{address + " --oidc-issuer=http://login.example.com --oidc-client=planloop --oidc-secret-file=" + empty, "https://"},
+		{address + " " + issuer + " --oidc-client=planloop --oidc-secret-file=" + empty, "is empty"},
+		{address + " " + issuer + " --oidc-client=planloop --oidc-secret-file=" + empty + "2", "no such file"},
+	} {
+		_, err := run(t, "unused", append([]string{"serve"}, strings.Fields(test.args)...)...)
+		if err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s: %v", test.args, err)
+		}
 	}
 }
 

@@ -8,6 +8,8 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"os"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -22,6 +24,8 @@ const stopWithin = 20 * time.Second
 type serveFlags struct {
 	listen, address, cert, key, metrics string
 	rate                                float64
+	issuer, client, secret              string
+	privateWebhooks                     bool
 }
 
 func serve(c *commands) *cobra.Command {
@@ -35,9 +39,13 @@ connection, so it can be renewed without a restart. Without one, listen only whe
 	flags := cmd.Flags()
 	flags.StringVar(&f.listen, "listen", "127.0.0.1:8443", "address to listen on, as HOST:PORT")
 	flags.StringVar(&f.address, "address", "", "public address of the page where people decide, as https://plans.example.com")
+	flags.StringVar(&f.issuer, "oidc-issuer", "", "OpenID Connect provider of accounts to sign in with, as https://login.example.com")
+	flags.StringVar(&f.client, "oidc-client", "", "this server's client id at the provider; it returns people to ADDRESS/signin/account")
+	flags.StringVar(&f.secret, "oidc-secret-file", "", "file with the client's secret")
 	flags.StringVar(&f.cert, "tls-cert", "", "file with the certificate and those between it and the root")
 	flags.StringVar(&f.key, "tls-key", "", "file with the certificate's key")
 	flags.StringVar(&f.metrics, "metrics", "", "address for /metrics, which asks for no token; empty: none")
+	flags.BoolVar(&f.privateWebhooks, "private-webhooks", false, "allow webhooks at private addresses, such as a chat's in this network")
 	flags.Float64Var(&f.rate, "rate", 0, "requests per second of a token (default 50)")
 	return cmd
 }
@@ -46,6 +54,10 @@ func (c *commands) serve(cmd *cobra.Command, f serveFlags) error {
 	if (f.cert == "") != (f.key == "") {
 		return errors.New("only one of --tls-cert and --tls-key is given; give both or neither")
 	}
+	provider, err := f.provider()
+	if err != nil {
+		return err
+	}
 	ctx := cmd.Context()
 	logger := slog.New(slog.NewJSONHandler(cmd.ErrOrStderr(), nil))
 	db, err := postgres.Open(ctx, c.dsn, postgres.Options{Logger: logger})
@@ -53,7 +65,11 @@ func (c *commands) serve(cmd *cobra.Command, f serveFlags) error {
 		return err
 	}
 	defer db.Close()
-	server, err := teamserver.New(ctx, db, teamserver.Options{Address: f.address, Rate: f.rate, Logger: logger})
+	opts := teamserver.Options{Address: f.address, Rate: f.rate, Provider: provider, Logger: logger}
+	if f.privateWebhooks {
+		opts.Webhooks = &http.Client{}
+	}
+	server, err := teamserver.New(ctx, db, opts)
 	if err != nil {
 		return err
 	}
@@ -88,6 +104,25 @@ func (c *commands) serve(cmd *cobra.Command, f serveFlags) error {
 		}
 	}
 	return err
+}
+
+// provider returns the provider of accounts, if there is one.
+func (f serveFlags) provider() (teamserver.Provider, error) {
+	of := teamserver.Provider{Issuer: f.issuer, Client: f.client}
+	switch {
+	case f.issuer == "" && f.client == "" && f.secret == "":
+		return of, nil
+	case f.issuer == "" || f.client == "" || f.secret == "" || f.address == "":
+		return of, errors.New("accounts need all of --oidc-issuer, --oidc-client, --oidc-secret-file and --address")
+	case !strings.HasPrefix(f.issuer, "https://"):
+		return of, errors.New("--oidc-issuer does not begin with https://; give the provider's issuer address")
+	}
+	secret, err := os.ReadFile(f.secret)
+	of.Secret = strings.TrimSpace(string(secret))
+	if err == nil && of.Secret == "" {
+		err = fmt.Errorf("%s is empty; write the client's secret into it", f.secret)
+	}
+	return of, err
 }
 
 // listen serves a handler on an address until the server is shut down; a failure is sent to failed.

@@ -6,6 +6,7 @@ import { whole } from './whole'
 import type { Change, Done, Former, Inbox, Log, TimelineStep, UnsentText, View } from './types'
 
 const keyName = 'planloop-key'
+const memberName = 'planloop-member' // set by the sign-in of a team's server
 const keepPath = '/api/keep'
 const longestRead = 20_000 // ms
 
@@ -41,7 +42,7 @@ async function lookOnly(signal?: AbortSignal): Promise<Connection> {
     await open({}, signal)
     return 'live'
   } catch (e) {
-    return e instanceof Fault && e.field === '/token' ? 'token' : 'refused'
+    return e instanceof Fault && e.field === '/token' ? 'token' : e instanceof Fault && e.field === '/signin' ? 'signin' : 'refused'
   }
 }
 
@@ -90,6 +91,13 @@ export function httpSource(): Source {
   const in_ = (id: string) => 'workspace=' + encodeURIComponent(id), of = (plan?: string) => plan ? '&plan=' + encodeURIComponent(plan) : ''
   return {
     kind: 'page',
+    member: localStorage.getItem(memberName) ?? undefined,
+    signOut: async () => {
+      await call('/signin/out', {})
+      localStorage.removeItem(keyName)
+      localStorage.removeItem(memberName)
+      location.replace('/signin')
+    },
     inbox: () => call<Inbox>('/api/inbox'),
     view: async (id, known) => whole(await call<View>(`/api/view?${in_(id)}${known?.tag ? '&known=' + known.tag : ''}`), known),
     timeline: id => call<TimelineStep[]>('/api/timeline?' + in_(id)),

@@ -20,12 +20,14 @@ export interface Source {
   unlock(code: string): Promise<void>
   unlocked(): boolean
   forgetUnlock(): void // it was refused: it has expired
+  member?: string | undefined // the signed-in member and team, on a team's server
+  signOut?(): Promise<void>
   look?(token: string): Promise<void> // opens the page view only, if the connection reports that a token is needed
   // onChange reports every change, and the state of the connection: after a reconnection lost data is read again.
   onChange(listener: (c: Change) => void, connection?: (state: Connection) => void): () => void
 }
 
-export type Connection = 'live' | 'lost' | 'refused' | 'token'
+export type Connection = 'live' | 'lost' | 'refused' | 'token' | 'signin'
 
 // Fault is a refusal or a failure, in words for the user.
 export class Fault extends Error {

@@ -13,7 +13,7 @@ const kinds: Record<Waiting['kind'], string> = { plan: 'Plan', question: 'Questi
 export function Inbox() {
   useLayoutEffect(() => bind({ keys: ['n'], what: 'Next waiting item', group: 'Viewing', when: () => inbox.value.waiting.length > 0, run: next }), [])
   const { waiting, workspaces } = inbox.value
-  if (!heard.value || connection.value === 'refused' || connection.value === 'token') return null
+  if (!heard.value || connection.value !== 'live' && connection.value !== 'lost') return null
   return (
     <>
       <h2 id="inbox">Waiting for you{waiting.length > 0 && <span class="count">{waiting.length}</span>}</h2>

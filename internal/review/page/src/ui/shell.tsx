@@ -85,9 +85,17 @@ export function Shell() {
 function Rail() {
   const n = inbox.value.waiting.length
   useLayoutEffect(() => bind({ keys: ['i'], what: 'Go to the inbox', group: 'Viewing', run: toInbox }), [])
-  if (!phone.value) return <nav class="rail" aria-label="Inbox"><p class="brand">planloop</p><Inbox /><button class="keys soft small" onClick={() => { helping.value = true }}>Keys <kbd>?</kbd></button></nav>
+  if (!phone.value) return <nav class="rail" aria-label="Inbox"><p class="brand">planloop</p><Inbox /><button class="keys soft small" onClick={() => { helping.value = true }}>Keys <kbd>?</kbd></button><SignOut /></nav>
   const fold = (e: MouseEvent) => { if (e.target instanceof Element && e.target.closest('button')) (e.currentTarget as HTMLDetailsElement).open = false } // the chosen item is shown below
-  return <nav class="rail" aria-label="Inbox"><details onClick={fold}><summary>planloop <span class="soft">{n ? count(n, 'item') + ' waiting for you' : heard.value && 'nothing is waiting'}</span></summary><Inbox /></details></nav>
+  return <nav class="rail" aria-label="Inbox"><details onClick={fold}><summary>planloop <span class="soft">{n ? count(n, 'item') + ' waiting for you' : heard.value && 'nothing is waiting'}</span></summary><Inbox /><SignOut /></details></nav>
+}
+
+// SignOut ends the sign-in on a team's server.
+function SignOut() {
+  const from = source.value
+  if (!from?.member || connection.value === 'signin') return null
+  const out = () => { from.signOut?.().catch((e: unknown) => { fault.value = asFault(e) }) }
+  return <p class="empty small">{from.member}<br /><button class="small" onClick={out}>Sign out</button></p>
 }
 
 function toInbox(): void {
@@ -115,12 +123,14 @@ function TokenForm() {
 }
 
 function Notices() {
+  const isTeam = !!source.value?.member
   return (
     <>
-      {connection.value === 'lost' && <p class="notice is-wrong" role="alert"><b>The connection to planloop is lost.</b> This page may be out of date. It reconnects automatically, and your text is kept. If planloop has stopped, run <code>planloop review</code>. Over SSH, check the port forwarding.</p>}
+      {connection.value === 'lost' && <p class="notice is-wrong" role="alert"><b>The connection to planloop is lost.</b> This page may be out of date. It reconnects automatically, and your text is kept.{!isTeam && <> If planloop has stopped, run <code>planloop review</code>. Over SSH, check the port forwarding.</>}</p>}
+      {connection.value === 'signin' && <p class="notice is-wrong" role="alert"><b>You are not signed in, or your sign-in has ended.</b> <a href="/signin" target="_blank" rel="noopener">Sign in</a> in a new tab. This page then continues, and your text is kept.</p>}
       {connection.value === 'refused' && <p class="notice is-wrong" role="alert"><b>This browser is not signed in, or its session has ended.</b> For a new link, press Enter in the terminal that runs <code>planloop review</code>, or run <code>planloop review --code</code> if it runs in the background. It works once, for 30 seconds.</p>}
       {connection.value === 'token' && <TokenForm />}
-      {fault.value && connection.value !== 'refused' && connection.value !== 'token' && (
+      {fault.value && (connection.value === 'live' || connection.value === 'lost') && (
         <p class="notice is-wrong" role="alert">
           <b>{sentence(fault.value.problem)}</b> {sentence(fault.value.fix)}
           <button class="quiet small" onClick={() => { fault.value = null }}>Dismiss</button>
@@ -141,7 +151,9 @@ function Nothing() {
   return (
     <div class="empty">
       <p><b>No workspace has a plan yet.</b></p>
-      <p>Run <code>planloop init</code> in the folder that your agent works in, and ask it to plan. Submitted plans appear here.</p>
+      {source.value?.member
+        ? <p>Run <code>planloop team share main</code> on a laptop that has joined the team. Its plans appear here.</p>
+        : <p>Run <code>planloop init</code> in the folder that your agent works in, and ask it to plan. Submitted plans appear here.</p>}
     </div>
   )
 }

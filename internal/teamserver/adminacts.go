@@ -1,0 +1,89 @@
+package teamserver
+
+import (
+	"context"
+	"time"
+
+	"github.com/planloop/planloop/internal/teamwire"
+)
+
+// byAdmin returns an act of an admin with a sign-in of the last hour.
+func byAdmin[In any](p *people, do func(context.Context, Admin, int64, In) (any, error)) pageAct {
+	return byPerson(p, func(ctx context.Context, who *person, in In) (any, error) {
+		if who.role != teamwire.RoleAdmin {
+			return nil, wrong(teamwire.CodeForbidden, "only an admin of the team may do this", "ask one")
+		}
+		return do(ctx, NewAdmin(p.db, who.name), who.team, in)
+	})
+}
+
+// memberAct names a member and, for a new one, its role and the address of its account.
+type memberAct struct {
+	Member string        `json:"member"`
+	Role   teamwire.Role `json:"role,omitempty"`
+	Email  string        `json:"email,omitempty"`
+}
+
+// adminActs returns the acts of signed-in admins, by path. Their commands are the ones of planloop-server.
+func (p *people) adminActs() map[string]pageAct {
+	return map[string]pageAct{
+		"/admin/add": byAdmin(p, func(ctx context.Context, a Admin, team int64, in memberAct) (any, error) {
+			err := a.AddMember(ctx, team, in.Member, in.Role)
+			if err == nil && in.Email != "" {
+				err = a.SetEmail(ctx, team, in.Member, in.Email)
+			}
+			return struct{}{}, err
+		}),
+		"/admin/email": byAdmin(p, func(ctx context.Context, a Admin, team int64, in memberAct) (any, error) {
+			return struct{}{}, a.SetEmail(ctx, team, in.Member, in.Email)
+		}),
+		"/admin/remove": byAdmin(p, func(ctx context.Context, a Admin, team int64, in memberAct) (any, error) {
+			return struct{}{}, a.RemoveMember(ctx, team, in.Member)
+		}),
+		"/admin/invite": byAdmin(p, func(ctx context.Context, a Admin, team int64, in memberAct) (any, error) {
+			secret, err := a.Invite(ctx, team, in.Member)
+			return map[string]string{"link": p.opts.Address + "/invite#" + secret}, err
+		}),
+		"/admin/tokens": byAdmin(p, p.listTokens),
+		"/admin/revoke": byAdmin(p, func(ctx context.Context, a Admin, team int64, in struct {
+			Token int64 `json:"token"`
+		}) (any, error) {
+			return struct{}{}, a.RevokeToken(ctx, team, in.Token)
+		}),
+		"/admin/policy": byAdmin(p, p.policy),
+	}
+}
+
+// shownToken describes a token without its secret.
+type shownToken struct {
+	Token   int64         `json:"token"`
+	Member  string        `json:"member"`
+	Machine string        `json:"machine"`
+	Role    teamwire.Role `json:"role"`
+	Created time.Time     `json:"created"`
+	Expires time.Time     `json:"expires"`
+	Used    *time.Time    `json:"used,omitempty"`
+}
+
+func (p *people) listTokens(ctx context.Context, a Admin, team int64, _ struct{}) (any, error) {
+	tokens, err := a.Tokens(ctx, team)
+	list := make([]shownToken, len(tokens))
+	for i, t := range tokens {
+		list[i] = shownToken{t.ID, t.Member, t.Machine, t.Role, t.Created, t.Expires, t.Used}
+	}
+	return map[string]any{"tokens": list}, err
+}
+
+// policy sets the rules if there are new ones, and returns them with the members.
+func (p *people) policy(ctx context.Context, a Admin, team int64, in struct {
+	Workspace string  `json:"workspace,omitempty"`
+	Settings  rawJSON `json:"settings,omitempty"`
+}) (any, error) {
+	if len(in.Settings) > 0 {
+		if err := a.SetSettings(ctx, team, in.Workspace, in.Settings); err != nil {
+			return nil, err
+		}
+	}
+	settings, members, err := a.Settings(ctx, team, in.Workspace)
+	return map[string]any{"settings": settings, "members": members}, err
+}

@@ -1,0 +1,176 @@
+package teamserver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/planloop/planloop/internal/notify"
+	"github.com/planloop/planloop/internal/outbound"
+	"github.com/planloop/planloop/internal/store"
+	"github.com/planloop/planloop/plan"
+)
+
+const (
+	noticesEvery  = 2 * time.Second
+	noticesAtOnce = 4
+	mostTries     = 5 // of a notice: the last one 85 minutes after the first
+	webhookWait   = 15 * time.Second
+)
+
+// parseWebhook checks the address of a webhook.
+func parseWebhook(text string) (*url.URL, error) {
+	address, problem := outbound.Rules{Example: `"webhook": "https://chat.example.com/hook"`,
+		Credentials: "take them out; a webhook's secret is part of its path or query", Unencrypted: "write https://"}.Parse(text)
+	switch {
+	case problem != nil:
+		return nil, unfit("webhook %s; %s", problem.Problem, problem.Want)
+	case address.Scheme != "https":
+		return nil, unfit("webhook does not start with https://; write https://")
+	}
+	return address, nil
+}
+
+// dueNotice is a record about which a team's webhook is to be called. This server has claimed it.
+type dueNotice struct {
+	id, team         int64
+	workspace, track string
+	seq              plan.Revision
+	tries            int
+}
+
+// sendNotices calls the teams' webhooks until the server ends.
+func (s *Server) sendNotices() {
+	tick := time.NewTicker(noticesEvery)
+	defer tick.Stop()
+	var sending errgroup.Group
+	sending.SetLimit(noticesAtOnce)
+	defer sending.Wait()
+	for s.ending.Err() == nil {
+		var n dueNotice
+		err := s.pool.QueryRow(s.ending, "SELECT id, team, workspace, track, seq, tries FROM claim_notice()").
+			Scan(&n.id, &n.team, &n.workspace, &n.track, &n.seq, &n.tries)
+		if err == nil {
+			sending.Go(func() error { s.sendNotice(s.ending, n); return nil })
+			continue
+		}
+		if !errors.Is(err, pgx.ErrNoRows) && s.ending.Err() == nil {
+			s.log.Warn("the notices for webhooks cannot be read", "error", err)
+		}
+		select {
+		case <-s.ending.Done():
+		case <-tick.C:
+		}
+	}
+}
+
+// sendNotice calls a webhook, and deletes the notice unless it is to be sent again.
+func (s *Server) sendNotice(ctx context.Context, n dueNotice) {
+	ctx, cancel := context.WithTimeout(ctx, 2*webhookWait)
+	defer cancel()
+	address, body, err := s.notice(ctx, n)
+	if err == nil && body != nil {
+		client := s.opts.Webhooks
+		if client == nil {
+			client = outbound.Public()
+		}
+		limits := outbound.Limits{Timeout: webhookWait, Total: webhookWait, Tries: 1}
+		err = outbound.New(address, limits, client, s.log).Post(ctx, outbound.Message{Body: body, Secrets: []string{address.RequestURI()}})
+	}
+	if err != nil {
+		s.log.Warn("a webhook was not called", "workspace", n.workspace, "try", n.tries, "of", mostTries, "error", err)
+	}
+	if err != nil && n.tries < mostTries {
+		return
+	}
+	if err := s.db.InTeam(ctx, n.team, func(tx pgx.Tx) error {
+		_, err := tx.Exec(ctx, "DELETE FROM notice WHERE id = $1", n.id)
+		return err
+	}); err != nil && s.ending.Err() == nil {
+		s.log.Warn("a notice may be sent twice", "error", err)
+	}
+}
+
+// notice returns the webhook's address and the notice; nil if there is nothing to report, or no webhook any longer.
+func (s *Server) notice(ctx context.Context, n dueNotice) (*url.URL, []byte, error) {
+	t, release, err := s.useTrack(ctx, &caller{team: n.team}, n.workspace, n.track, false)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer release()
+	rules, err := s.readRules(ctx, n.team, t, "")
+	if err != nil || rules.settings.Webhook == "" {
+		return nil, nil, err
+	}
+	address, err := parseWebhook(rules.settings.Webhook)
+	if err != nil {
+		return nil, nil, err
+	}
+	_, lines, _, err := t.log.Lines(ctx, n.seq-1, 1)
+	if err != nil || len(lines) == 0 {
+		return nil, nil, err // the history was purged
+	}
+	record, err := store.DecodeRecord([]byte(lines[0]))
+	if err != nil {
+		return nil, nil, err
+	}
+	state, err := t.session.State(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	notice := noticeOf(record, state)
+	if notice.Event == "" {
+		return nil, nil, nil
+	}
+	notice.ID, notice.Workspace = fmt.Sprintf("%s-%d", rules.chain, n.seq), placeOf(n.workspace, n.track).Name
+	if s.opts.Address != "" {
+		notice.How = s.opts.Address + "/#workspace=" + url.QueryEscape(n.workspace+"/"+n.track)
+	}
+	body, err := notice.Encode()
+	return address, body, err
+}
+
+// noticeOf describes a record after which a plan waits for approval or was decided. Its event is "" for any other.
+func noticeOf(r plan.Record, now plan.State) (n notify.Notice) {
+	waits := func(p *plan.Plan) {
+		n = notify.Notice{Event: "plan_waits", PlanID: p.ID, Title: p.Objective, Text: p.Summary, Questions: p.Questions}
+		for step := range p.Steps.All() {
+			n.Steps = append(n.Steps, notify.Step{ID: step.ID.String(), Title: step.Title, Risk: string(step.Risk)})
+		}
+	}
+	decided := func(act, id, comment string) {
+		objective := "the plan"
+		for _, p := range []*plan.Plan{now.Plan, now.Draft} {
+			if p != nil && p.ID == id {
+				objective = plan.Quote(p.Objective)
+			}
+		}
+		n = notify.Notice{Event: "plan_decided", PlanID: id, Title: r.Actor.Name + " " + act + " " + objective, Text: comment}
+	}
+	for _, e := range r.Events {
+		switch e := e.(type) {
+		case plan.PlanSubmitted:
+			waits(e.Plan.Build())
+		case plan.ChangeProposed:
+			waits(e.Plan.Build())
+		case plan.TrackShared:
+			if now.Draft != nil && !now.IsReturned() {
+				waits(now.Draft)
+			}
+		case plan.PlanApproved:
+			if now.Plan != nil {
+				decided("approved", now.Plan.ID, "")
+			}
+		case plan.PlanRejected:
+			decided("rejected", e.Plan, e.Reason)
+		case plan.PlanReturned:
+			decided("requested changes to", e.Plan, e.Comment)
+		}
+	}
+	return n
+}
