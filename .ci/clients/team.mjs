@@ -5,6 +5,7 @@
 import assert from 'node:assert/strict';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 
 import * as claude from './hosts/claude.mjs';
 import { Puppets } from './hosts/puppet.mjs';
@@ -35,6 +36,21 @@ async function scene(what, play) {
   console.log(`${what} (${seconds(from)})`);
 }
 
+// eventually waits for a condition that nothing announces.
+async function eventually(condition, story) {
+  for (let left = 100; !(await condition()); left--) {
+    assert.ok(left > 0, story);
+    await pause(100);
+  }
+}
+
+// holds waits until a laptop's hooks refuse changes.
+async function holds(laptop) {
+  const from = Date.now();
+  await eventually(() => laptop.isHeld(), `the hooks on ${laptop.member}'s laptop do not hear of the planning mode`);
+  console.log(`  the hooks on ${laptop.member}'s laptop hold after ${seconds(from)}`);
+}
+
 // claudeCode starts a session of Claude Code on a laptop.
 function claudeCode(laptop) {
   const agent = puppets.agent(laptop.member, claude.says);
@@ -63,16 +79,17 @@ const greeting = {
 const server = await TeamServer.start(serverProgram, folder);
 const browser = await Browser.start(browserPackages, chromium, ['--ignore-certificate-errors']);
 const [ann, bob] = await Promise.all(['ann', 'bob'].map((member) => Laptop.of(member, { program, folder, server, model })));
+const ci = await Laptop.of('ci', { program, folder, server });
 let annAgent, bobAgent, bobPage, evePage;
 try {
   await scene('Ann shares the plan of her agent, and Bob pulls it', async () => {
     await server.operate('team', 'create', 'blue');
     const rules = join(folder, 'rules.json');
-    writeFileSync(rules, JSON.stringify({ approvals: 2 }));
+    writeFileSync(rules, JSON.stringify({ approvals: 2, evidence_from: 'ci' }));
     for (const name of ['ann', 'bob', 'eve']) await server.operate('member', 'add', 'blue', name);
     await server.operate('policy', 'set', 'blue', rules);
     for (const laptop of [ann, bob]) {
-      const told = await laptop.join(await server.operate('token', 'create', 'blue', laptop.member, '--machine', `${laptop.member}s-laptop`));
+      const told = await laptop.join(await server.operate('token', 'create', 'blue', laptop.member, '--machine', 'laptop'));
       assert.match(told, new RegExp(`Joined blue as ${laptop.member}`));
     }
     await ann.done('--agent', 'codex', 'start', 'Open the shop');
@@ -86,6 +103,7 @@ try {
   await scene("Planning mode of Ann's agent holds Bob's, and lets it go on afterwards", async () => {
     assert.equal((await bobAgent.writes('before.txt')).wrote, 'alpha\n');
     assert.match(await annAgent.calls('planning_enter_plan_mode', { reason: 'To plan the greeting' }), /Entered planning mode/);
+    await holds(bob);
     const { told, wrote } = await bobAgent.writes('held.txt');
     assert.equal(wrote, false, `Bob's agent has written during Ann's planning mode, and was told: ${told}`);
     assert.match(told, refusal);
@@ -109,6 +127,72 @@ try {
     await evePage.getByRole('button', { name: /^Approve(, |$)/ }).click();
     await evePage.getByRole('region', { name: 'What comes next' }).waitFor();
     for (const laptop of [ann, bob]) assert.equal((await laptop.read('status')).phase, 'executing', `${laptop.member}'s laptop`);
+  });
+
+  await scene("Both agents work, and each sees the other's steps", async () => {
+    for (const agent of [annAgent, bobAgent]) await agent.calls('planning_read_plan');
+    await annAgent.calls('planning_mark_step', { step_id: 'S001', status: 'in_progress' });
+    const busy = await bobAgent.calls('planning_mark_step', { step_id: 'S001', status: 'in_progress' });
+    assert.match(busy, /claimed by "ann\/claude-code/, "Bob's agent is not told whose the step is");
+    await bobAgent.calls('planning_mark_step', { step_id: 'S002', status: 'in_progress' });
+    assert.match(await annAgent.calls('planning_read_plan'), /bob\/claude-code/, "Ann's agent does not see whose the second step is");
+    for (const [agent, file] of [[annAgent, 'word-1.txt'], [bobAgent, 'word-2.txt']]) assert.equal((await agent.writes(file)).wrote, 'alpha\n');
+    await annAgent.calls('planloop_update', { update_tasks: [{ id: 1, note: 'The greeting says alpha' }] });
+    assert.match(await bobAgent.calls('planning_read_plan'), /The greeting says alpha/, "Bob's agent does not see Ann's note");
+  });
+
+  await scene('A step is verified by CI, and not on a laptop', async () => {
+    const passed = `passed on ann's laptop at ${ann.commit} with uncommitted changes`;
+    const early = await annAgent.calls('planning_mark_step', { step_id: 'S001', status: 'done' });
+    assert.ok(early.includes(passed), `Ann's agent is told ${early}`);
+    assert.match(early, /only a run in CI counts/);
+    assert.ok((await bob.done('show', 'S001')).includes(passed), "Bob does not see that the step's command passed on Ann's laptop");
+
+    const token = join(folder, 'token');
+    writeFileSync(token, await server.operate('token', 'create', 'blue', 'ann', '--role', 'ci', '--machine', 'ci'));
+    await ci.done('team', 'join', ci.way.address, '--token-file', token);
+    await ci.done('team', 'pull', 'main', '--in', 'blue/shop');
+    writeFileSync(join(ci.workspace, 'word-1.txt'), 'alpha\n');
+    writeFileSync(join(ci.workspace, 'word-2.txt'), 'alpha\n');
+    for (const step of ['S001', 'S002']) await ci.done('check', '--task', step);
+    assert.match(await bob.done('show', 'S001'), new RegExp(`passed on ann's ci at ${ci.commit}`));
+
+    await annAgent.calls('planning_mark_step', { step_id: 'S001', status: 'done', note: 'CI has passed' });
+    await bobAgent.calls('planloop_update', { update_tasks: [{ id: 2, status: 'DONE', output: 'It is shown' }] });
+    for (const laptop of [ann, bob]) {
+      const { plan } = await laptop.read('show');
+      assert.deepEqual(plan.steps.map(({ status }) => status), ['done', 'done'], `the steps on ${laptop.member}'s laptop`);
+    }
+  });
+
+  await scene("Bob's laptop goes offline in planning mode: its hooks hold, and nothing is changed", async () => {
+    assert.match(await annAgent.calls('planning_enter_plan_mode', { reason: 'To plan the farewell' }), /Entered planning mode/);
+    await holds(bob);
+    bob.way.cut();
+    for (const when of ['at once', 'after two minutes']) {
+      if (when !== 'at once') bob.ages(120);
+      const { told, wrote } = await bobAgent.writes('offline.txt');
+      assert.equal(wrote, false, `offline, ${when}, Bob's agent has written, and was told: ${told}`);
+      assert.match(told, refusal);
+    }
+    const offline = /offline since .*; nothing was changed/;
+    assert.match(await bobAgent.calls('planning_submit_plan', greeting), offline);
+    assert.match(await bob.fails('comment', 'Where is the server?'), offline);
+    assert.match(await bob.done('show'), /The shop greets its customers/, 'reading works offline');
+    await annAgent.calls('planning_enter_plan_mode', { leave: true });
+    bob.way.mend();
+    await eventually(async () => !(await bob.isHeld()), "Bob's hooks do not hear that planning mode has ended");
+    assert.equal((await bobAgent.writes('after.txt')).wrote, 'alpha\n');
+  });
+
+  await scene('Ann leaves the team with her copy, and Bob without', async () => {
+    for (const agent of [annAgent, bobAgent]) await agent.ends();
+    for (const host of running.splice(0)) host.kill();
+    assert.match(await ann.person(['team', 'leave', '--keep']), /1 copy kept/);
+    assert.match(await bob.person(['team', 'leave']), /1 copy deleted/);
+    assert.match(await ann.done('show'), /The shop greets its customers/);
+    assert.doesNotMatch(await bob.done('show'), /The shop greets its customers/);
+    assert.match(await ann.done('team', 'status'), /in no team/);
   });
 } finally {
   for (const host of running) host.kill();

@@ -2,8 +2,9 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
+import { readdirSync, utimesSync } from 'node:fs';
 import { connect, createServer } from 'node:net';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 
 import { Bench } from './hosts/bench.mjs';
 import * as claude from './hosts/claude.mjs';
@@ -85,14 +86,20 @@ export class TeamServer {
   }
 }
 
-// Laptop is a member's machine, with a way of its own to the server.
+// Laptop is a member's machine, with a way of its own to the server, and with Claude Code if there is a model.
 export class Laptop extends Bench {
   static async of(member, { program, folder, server, model }) {
     const laptop = new Laptop(program, join(folder, member));
     Object.assign(laptop, { member, way: await server.way() });
     Object.assign(laptop.env, claude.variables, { SSL_CERT_FILE: server.certificate });
-    claude.configure(laptop, model.origin);
-    await laptop.done('init', 'claude');
+    const git = (...args) => execFileSync('git', args, { cwd: laptop.workspace, env: laptop.env, stdio: 'pipe' });
+    git('add', '.');
+    git('-c', `user.name=${member}`, '-c', `user.email=${member}@localhost`, 'commit', '--quiet', '--message', 'Begin');
+    laptop.commit = git('rev-parse', 'HEAD').toString().slice(0, 7);
+    if (model) {
+      claude.configure(laptop, model.origin);
+      await laptop.done('init', 'claude');
+    }
     return laptop;
   }
 
@@ -115,8 +122,25 @@ export class Laptop extends Bench {
     return errors;
   }
 
+  // isHeld reports whether its hooks refuse a change of a file.
+  async isHeld() {
+    const hook = new Running(this.program, ['hook', 'claude', 'pre-tool-use'], { cwd: this.workspace, env: this.env, stdio: ['pipe', 'pipe', 'pipe'] });
+    const input = { file_path: join(this.workspace, 'held.txt'), content: 'alpha' };
+    hook.write(JSON.stringify({ session_id: 's-1', hook_event_name: 'PreToolUse', tool_name: 'Write', tool_input: input }));
+    hook.write();
+    await hook.status();
+    return hook.output.includes('deny');
+  }
+
   async read(...args) {
     return JSON.parse(await this.done(...args, '--json'));
+  }
+
+  // ages makes the last confirmation of the copies older, by so many seconds.
+  ages(seconds) {
+    const then = new Date(Date.now() - seconds * 1000);
+    const confirmed = readdirSync(this.state, { recursive: true }).filter((name) => basename(name) === 'team.confirmed');
+    for (const name of confirmed) utimesSync(join(this.state, name), then, then);
   }
 
   // join makes the laptop one of the team, with a token that the member pastes.

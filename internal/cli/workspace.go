@@ -21,6 +21,7 @@ import (
 	"github.com/planloop/planloop/internal/tree"
 	"github.com/planloop/planloop/internal/verbs"
 	"github.com/planloop/planloop/internal/workspace"
+	"github.com/planloop/planloop/internal/worktree"
 	"github.com/planloop/planloop/mcpserver"
 	"github.com/planloop/planloop/plan"
 )
@@ -130,6 +131,9 @@ func (a *app) open(ctx context.Context, roots mcpserver.Roots) (*openWorkspace, 
 	others := &otherServers{app: a, place: place, section: config.Servers}
 	if config.Servers.Given() {
 		options.ServerTools = others.known
+	}
+	if shared.Copy != nil {
+		options.Commit = func(ctx context.Context) string { return worktree.Commit(ctx, place.Path) }
 	}
 	if !place.Default {
 		options.Tree = files{sync.OnceValues(func() (*tree.Tree, error) { return tree.Open(place.Path) })}
