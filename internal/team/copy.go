@@ -64,6 +64,11 @@ func (e *Offline) Error() string {
 	return text + " (" + e.cause.Error() + ")"
 }
 
+// ForCaller returns the error in words for a model.
+func (e *Offline) ForCaller() string {
+	return "This is a team's plan: " + e.Error() + ". Tell the user, and try again later."
+}
+
 // Unwrap returns the reason.
 func (e *Offline) Unwrap() error { return e.cause }
 
