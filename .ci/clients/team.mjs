@@ -92,12 +92,13 @@ try {
       const told = await laptop.join(await server.operate('token', 'create', 'blue', laptop.member, '--machine', 'laptop'));
       assert.match(told, new RegExp(`Joined blue as ${laptop.member}`));
     }
-    await ann.done('--agent', 'codex', 'start', 'Open the shop');
+    annAgent = claudeCode(ann);
+    await annAgent.calls('planning_setup_plan', { objective: 'Open the shop', initial_steps: [{ title: 'Unlock the door' }] });
     assert.match(await ann.person(['team', 'share', 'main', '--in', 'blue/shop']), /Shared main as blue\/shop main/);
     assert.match(await bob.person(['team', 'pull', 'main', '--in', 'blue/shop']), /Pulled blue\/shop main/);
-    annAgent = claudeCode(ann);
     bobAgent = claudeCode(bob);
-    for (const agent of [annAgent, bobAgent]) assert.match(await agent.calls('planloop_status', { track: 'main' }), /Open the shop/);
+    assert.match(await bobAgent.calls('planloop_status', { track: 'main' }), /Open the shop/);
+    assert.match(await annAgent.calls('planloop_status'), /Open the shop/, "Ann's agent has lost its plan by sharing it");
   });
 
   await scene("Planning mode of Ann's agent holds Bob's, and lets it go on afterwards", async () => {
@@ -186,11 +187,12 @@ try {
   });
 
   await scene('Ann leaves the team with her copy, and Bob without', async () => {
-    for (const agent of [annAgent, bobAgent]) await agent.ends();
-    for (const host of running.splice(0)) host.kill();
     assert.match(await ann.person(['team', 'leave', '--keep']), /1 copy kept/);
-    assert.match(await bob.person(['team', 'leave']), /1 copy deleted/);
+    assert.match(await annAgent.calls('planloop_update', { final_summary: 'The shop greets.' }), /"status":"success"/);
     assert.match(await ann.done('show'), /The shop greets its customers/);
+    assert.doesNotMatch(await bob.done('log'), /The shop greets\./, 'the agent has changed the plan of a team that Ann has left');
+    assert.match(await bob.person(['team', 'leave']), /1 copy deleted/);
+    assert.doesNotMatch(await bobAgent.calls('planloop_status'), /The shop greets/);
     assert.doesNotMatch(await bob.done('show'), /The shop greets its customers/);
     assert.match(await ann.done('team', 'status'), /in no team/);
   });
