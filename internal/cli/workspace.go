@@ -129,7 +129,7 @@ func (a *app) open(ctx context.Context, roots mcpserver.Roots) (*openWorkspace, 
 	}
 	if !a.flags.ephemeral {
 		options.Detach = a.detachEngine
-		options.Tracks, options.Engines = tracks{a, place, seen, shared}, engines{place.StateDir, seen, s}
+		options.Tracks, options.Engines = tracks{a, place, seen, shared}, engines{place.StateDir, shared.presence(seen), s, shared.actor()}
 		options.LockHolder = func(lock string) string { return lockHolder(place, lock) }
 	}
 	others := &otherServers{app: a, place: place, section: config.Servers}

@@ -125,7 +125,7 @@ func (c *Copy) Decide(ctx context.Context, r session.Request, after store.Head) 
 	basis := plan.BasisOf(r.On)
 	request := teamwire.DoRequest{Key: rand.Text(), Chain: after.Chain, After: after.Seq, Kind: string(r.By.Kind), Basis: &basis,
 		Action: action, Facts: facts}
-	if r.By.Kind == plan.Agent {
+	if r.By.Kind == plan.Agent || r.By.Kind == plan.Planloop {
 		name, _ := c.Local(r.By.Name)
 		request.Agent = Label(name)
 	}
