@@ -108,6 +108,12 @@ func (s *Server) internalError(what string, err error) string {
 // for a cause that must be removed before the workspace can be opened. For any other fault it returns
 // otherwise.
 func Advice(err error, otherwise string) string {
+	if known, ok := errors.AsType[interface { // of a team's server
+		error
+		ForCaller() string
+	}](err); ok {
+		return known.ForCaller()
+	}
 	if config := (*workspace.ConfigError)(nil); errors.As(err, &config) {
 		return "The workspace cannot be opened; nothing was changed. Tell the user: " + strings.TrimSuffix(err.Error(), ".") + "."
 	}

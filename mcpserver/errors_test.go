@@ -3,9 +3,11 @@ package mcpserver_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
+	"github.com/planloop/planloop/internal/teamwire"
 	"github.com/planloop/planloop/internal/testenv"
 	"github.com/planloop/planloop/internal/verbs"
 	"github.com/planloop/planloop/internal/workspace"
@@ -22,6 +24,7 @@ func TestWorkspaceThatCannotBeOpened(t *testing.T) {
 		{&workspace.ConfigError{Source: "workspace /no/such (from the host's root)", Problem: "does not exist", Want: "create it"},
 			"/no/such", "fault"},
 		{&workspace.ConfigError{Source: ".planloop.yaml", Line: 3, Problem: "is not a mapping"}, ".planloop.yaml:3", "fault"},
+		{fmt.Errorf("do: %w", &teamwire.Error{Problem: "the token has expired", Fix: "get another"}), "expired; get", "doctor"},
 		{errors.New("a secret"), "planloop doctor", "secret"},
 	} {
 		server, err := mcpserver.New(mcpserver.Options{

@@ -42,9 +42,10 @@ func shortfall(step *Step, missing func(*Step) []string) string {
 	var why []string
 	if step.Verify != "" && !IsVerified(step) {
 		outcome := " was not run"
-		for _, e := range currentEvidence(step) {
-			if e.isRunOf(step) {
-				outcome = fmt.Sprintf(" exited with %d", *e.ExitCode)
+		if e, ok := lastRun(step); ok {
+			outcome = " " + e.Outcome()
+			if e.isUncounted() {
+				outcome += ", not in CI"
 			}
 		}
 		why = append(why, Shorten(Mask(step.Verify), verifyShown)+outcome)

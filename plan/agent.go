@@ -99,7 +99,7 @@ func (a MarkStep) reportAgentStep(s State, step *Step, f Facts) ([]Event, error)
 		if a.Note == "" {
 			return nil, nil
 		}
-		return ReportStep{Step: a.Step, Note: a.Note}.event(step, f)
+		return ReportStep{Step: a.Step, Note: a.Note}.event(s, step, f)
 	case Done, Failed, Blocked:
 		if err := roomForNote(step, a.Note); err != nil {
 			return nil, err

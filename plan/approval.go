@@ -235,7 +235,11 @@ func (a DecideDraft) approve(s State, open []string, votes []Vote, f Facts) ([]E
 	}
 	var events []Event
 	var tools map[string]string
+	evidence := ""
 	if request := s.ModeNow().Request; request != nil {
+		if request.Policy != nil {
+			evidence = request.Policy.EvidenceFrom
+		}
 		tools = maps.Clone(request.Tools)
 		maps.DeleteFunc(tools, func(tool, definition string) bool { return f.Definitions[tool] != definition }) // changed since
 	}
@@ -247,7 +251,7 @@ func (a DecideDraft) approve(s State, open []string, votes []Vote, f Facts) ([]E
 	}
 	events = append(events, PlanApproved{Approval: Approval{By: f.Actor.Name, Way: string(f.Actor.Way()), Digest: a.Digest,
 		Comment: a.Comment, At: f.Now, Revision: s.Revision + 1, Edits: s.Draft.Edits, Tools: tools, Unanswered: open,
-		AcceptsEdits: a.AcceptsEdits, Votes: votes},
+		AcceptsEdits: a.AcceptsEdits, Votes: votes, EvidenceFrom: evidence},
 		Beside: s.HasProposal()})
 	return append(events, retryChanged(s, f)...), nil
 }

@@ -134,6 +134,7 @@ func (c *cleaner) evidence(list *[]Evidence) {
 		c.report(&e.Command, name+"command")
 		c.report(&e.Output, name+"output")
 		c.report(&e.Note, name+"note")
+		c.line(&e.On, name+"on", MaxHint)
 		c.line(&e.By, name+"by", MaxHint)
 		c.time(&e.At, name+"at")
 	}

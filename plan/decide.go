@@ -24,6 +24,7 @@ type Facts struct {
 
 	Policy  *Policy  // the team's; nil: one person's approval is enough
 	Members []string // the team's; nil: not known
+	Machine string   // of the team's member who acts, as "ann's laptop"; "": this one
 
 	findings GateFindings // by the gates, in the action
 }

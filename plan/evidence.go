@@ -1,6 +1,8 @@
 package plan
 
 import (
+	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -36,8 +38,44 @@ func (s State) lacks(step *Step, a MarkStep, f Facts) (missing []string) {
 }
 
 func notPassed(step *Step) string {
-	return "its command " + QuoteWhole(step.Verify) + " has not passed"
+	text := "its command " + QuoteWhole(step.Verify)
+	if e, ok := lastRun(step); ok && e.isUncounted() {
+		return text + " " + e.Outcome() + ", and only a run in CI counts"
+	}
+	return text + " has not passed"
 }
+
+// EvidenceCI is the only origin of evidence that a policy can ask for: a token of CI.
+const EvidenceCI = "ci"
+
+var commitPattern = regexp.MustCompile(`^[0-9a-f]{7,40}( with uncommitted changes)?$`)
+
+// attest adds the origin of a piece of evidence. Under a policy that counts CI's evidence only, a run elsewhere is no more than reported.
+func (s State) attest(e Evidence, f Facts) Evidence {
+	commit := e.On
+	if e.On = f.Machine; f.Machine != "" && commitPattern.MatchString(commit) {
+		e.On += " at " + commit
+	}
+	if s.Plan != nil && s.Plan.Approval != nil && s.Plan.Approval.EvidenceFrom == EvidenceCI && f.Actor.Kind != CI {
+		e.Recorded = false
+	}
+	return e
+}
+
+// Outcome describes a run of a command, as "exited with 1" or "passed on ann's laptop at 4f2c1a7".
+func (e Evidence) Outcome() string {
+	text := fmt.Sprintf("exited with %d", *e.ExitCode)
+	switch {
+	case e.On == "":
+		return text
+	case *e.ExitCode == 0:
+		text = "passed"
+	}
+	return text + " on " + e.On
+}
+
+// isUncounted reports whether a run passed where it does not count.
+func (e Evidence) isUncounted() bool { return !e.Recorded && *e.ExitCode == 0 && e.On != "" }
 
 // NotCreated says that files a step creates do not exist.
 func NotCreated(files []string) string {
@@ -68,13 +106,14 @@ func WaivedBy(step *Step) string {
 // collectEvidence returns the evidence for a step that an engine carried out: the command that the
 // engine verified it by and, if evidence is required, the agent's note. It also returns what that
 // leaves missing.
-func (d AttemptResult) collectEvidence(step *Step, f Facts) (proof []Evidence, missing []string) {
+func (d AttemptResult) collectEvidence(s State, step *Step, f Facts) (proof []Evidence, missing []string) {
 	agent := step.ActiveAgent()
 	if !d.Result.OK {
 		return nil, nil
 	}
 	if step.Verify != "" {
-		proof = append(proof, Evidence{Command: Mask(step.Verify), ExitCode: new(0), Recorded: true, By: f.Actor.Name, At: f.Now})
+		run := Evidence{Command: Mask(step.Verify), ExitCode: new(0), Recorded: true, By: f.Actor.Name, At: f.Now}
+		proof = append(proof, s.attest(run, f))
 	}
 	if agent == "" || !f.Limits.Evidence {
 		return proof, nil
@@ -102,6 +141,9 @@ func (step *Step) keepEvidence(more []Evidence) {
 }
 
 func evidenceFix(step *Step, f Facts) string {
+	if e, ok := lastRun(step); ok && e.isUncounted() && !IsVerified(step) {
+		return "once CI has run `planloop check --task " + step.ID.String() + "`, mark it done"
+	}
 	if step.Verify != "" && !IsVerified(step) {
 		return "run `planloop check --task " + step.ID.String() + "`, then mark it done"
 	}
@@ -138,16 +180,26 @@ func openCriteria(step *Step) []string {
 func IsVerified(step *Step) bool {
 	ok := false
 	for _, e := range currentEvidence(step) {
-		if e.isRunOf(step) {
+		if e.Recorded && e.isRunOf(step) {
 			ok = *e.ExitCode == 0
 		}
 	}
 	return ok
 }
 
-// isRunOf reports whether planloop recorded a run of the step's verify command.
+// lastRun returns the last run of the step's command, whether it counts or not.
+func lastRun(step *Step) (last Evidence, ok bool) {
+	for _, e := range currentEvidence(step) {
+		if (e.Recorded || e.On != "") && e.isRunOf(step) {
+			last, ok = e, true
+		}
+	}
+	return last, ok
+}
+
+// isRunOf reports whether this is a run of the step's verify command.
 func (e Evidence) isRunOf(step *Step) bool {
-	return e.Recorded && e.ExitCode != nil && (e.Command == step.Verify || e.Command == Mask(step.Verify))
+	return e.ExitCode != nil && (e.Command == step.Verify || e.Command == Mask(step.Verify))
 }
 
 func hasNote(step *Step, criterion string) bool {

@@ -37,7 +37,7 @@ func wholeStep() plan.NewStep {
 	at, exit := time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC), 1
 	return plan.NewStep{Spec: wholeSpec(), Splits: 1, Name: "copy", Progress: plan.Progress{
 		Status: plan.Failed, Notes: []string{"seen"}, Evidence: []plan.Evidence{{Criterion: "c", Command: "make", ExitCode: &exit,
-			Output: "o", Note: "n", By: "ann", At: at}},
+			Output: "o", Note: "n", On: "4f2c1a7", By: "ann", At: at}},
 		Result: &plan.Result{Value: json.RawMessage(`{"n":"v"}`), StoredName: "k", Error: "e", Duration: 5,
 			Timestamp: at}, Output: "o", Error: "e", AffectedFiles: []string{"a"},
 		Attempts: 2, ClaimedBy: "ann", LeaseUntil: at, ExecutedBy: "ann", StartedAt: at, CompletedAt: at,

@@ -88,7 +88,8 @@ type Approval struct {
 
 	AcceptsEdits bool `json:"accepts_edits,omitempty"` // the host that showed the plan need not ask before edits
 
-	Votes []Vote `json:"votes,omitempty"` // under a policy: the approvals that made it, this one last
+	Votes        []Vote `json:"votes,omitempty"`         // under a policy: the approvals that made it, this one last
+	EvidenceFrom string `json:"evidence_from,omitempty"` // the policy's at the submission
 }
 
 // Comments returns the comments of the approval, of the changes requested before it, and of the approvals that it changed, oldest

@@ -14,6 +14,8 @@ type Policy struct {
 	Approvers []string `json:"approvers,omitempty"` // the members that may; empty: every member
 	HighRisk  int      `json:"high_risk,omitempty"` // more of them for a plan with a step of high risk
 	Proof     string   `json:"proof,omitempty"`     // each must sign with this, as Actor.Proof; "": signing in is enough
+
+	EvidenceFrom string `json:"evidence_from,omitempty"` // EvidenceCI: commands verify a step only in CI; "": anywhere
 }
 
 // Check refuses a policy that no team can meet.
@@ -29,6 +31,9 @@ func (p Policy) Check() error {
 	}
 	if p.Proof != "" && p.Proof != ProofPasskey {
 		c.refuse("proof", Quote(p.Proof)+" is not known", "use "+ProofPasskey+", or leave it out")
+	}
+	if p.EvidenceFrom != "" && p.EvidenceFrom != EvidenceCI {
+		c.refuse("evidence_from", Quote(p.EvidenceFrom)+" is not known", "use "+EvidenceCI+", or leave it out")
 	}
 	return c.Err()
 }

@@ -156,6 +156,32 @@ func TestApprovalNeedsItsProof(t *testing.T) {
 	}
 }
 
+// TestOnlyCIVerifies: under such a policy the run of a command on a laptop is a claim that names its machine and commit.
+func TestOnlyCIVerifies(t *testing.T) {
+	w := newWorkspace(t)
+	w.policy, w.members, w.machine = &plan.Policy{Approvals: 1, EvidenceFrom: plan.EvidenceCI}, []string{"ann", "bob"}, "ann's laptop"
+	a := submission("Look")
+	a.Steps[0].Verify = "go test ./..."
+	w.do(agentOf("ann"), a)
+	w.vote("bob", "")
+	w.policy = nil // the rules of the submission stay
+	ran, done := passed(1), plan.MarkStep{Step: 1, Status: plan.Done}
+	w.do(agentOf("ann"), plan.MarkStep{Step: 1, Status: plan.InProgress})
+	for claim, on := range map[string]string{"4f2c1a7": "ann's laptop at 4f2c1a7", "CI": "ann's laptop", "": "ann's laptop"} {
+		ran.Evidence[0].On = claim
+		w.do(agentOf("ann"), ran)
+		wantRefusal(t, w.refused(agentOf("ann"), done), plan.Conflict, "/status", "passed on "+on+", and only a run in CI counts")
+	}
+	w.machine = "ann's runner"
+	w.do(plan.NewActor(plan.ChannelCI, "ann/ci"), passed(1))
+	w.do(agentOf("ann"), ran) // later, and counts no more than before
+	w.do(agentOf("ann"), done)
+	step, _ := w.state.Plan.Steps.Get(1)
+	if got := step.Evidence[3].Outcome(); !plan.IsVerified(step) || got != "passed on ann's runner" {
+		t.Errorf("CI's evidence reads %q", got)
+	}
+}
+
 // One rejection or request for changes ends the round, whatever the votes; a member other than the approvers may give it.
 func TestOneDecisionEndsTheRound(t *testing.T) {
 	for _, outcome := range []plan.Outcome{plan.Rejected, plan.Returned} {
@@ -240,7 +266,8 @@ func TestPolicyCheck(t *testing.T) {
 		}
 	}
 	for _, p := range []plan.Policy{{}, {Approvals: -1}, {Approvals: 2, Approvers: []string{"ann", "ann"}}, {Approvals: 1, HighRisk: -1},
-		{Approvals: 1, HighRisk: 2, Approvers: []string{"ann", "bob"}}, {Approvals: 1, Proof: "seal"}} {
+		{Approvals: 1, HighRisk: 2, Approvers: []string{"ann", "bob"}}, {Approvals: 1, Proof: "seal"},
+		{Approvals: 1, EvidenceFrom: "anywhere"}} {
 		if p.Check() == nil {
 			t.Errorf("%+v is accepted", p)
 		}

@@ -264,11 +264,11 @@ func (a ReportStep) decide(s State, f Facts) ([]Event, error) {
 			return nil, err
 		}
 	}
-	return a.event(step, f)
+	return a.event(s, step, f)
 }
 
 // event returns the event for a report on a step, none if it adds nothing.
-func (a ReportStep) event(step *Step, f Facts) (events []Event, err error) {
+func (a ReportStep) event(s State, step *Step, f Facts) (events []Event, err error) {
 	if err := roomForNote(step, a.Note); err != nil {
 		return nil, err
 	}
@@ -286,7 +286,7 @@ func (a ReportStep) event(step *Step, f Facts) (events []Event, err error) {
 			return nil, err
 		}
 		evidence.By, evidence.At = f.Actor.Name, f.Now
-		e.Evidence = append(e.Evidence, evidence)
+		e.Evidence = append(e.Evidence, s.attest(evidence, f))
 	}
 	return []Event{e}, nil
 }

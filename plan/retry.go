@@ -98,7 +98,7 @@ func (d AttemptResult) event(s State, step *Step, f Facts) Event {
 	case policy.covers(d) && mayRetry:
 		return StepRetried{Step: d.Step, Attempt: step.Attempts, AttemptEnd: d.end(step, f)}
 	}
-	proof, missing := d.collectEvidence(step, f)
+	proof, missing := d.collectEvidence(s, step, f)
 	if len(missing) > 0 {
 		proof, d.Result = nil, Result{Error: "reported done, but not verified: " + strings.Join(missing, ", and "),
 			Duration: d.Result.Duration, Timestamp: d.Result.Timestamp}

@@ -76,6 +76,7 @@ type Evidence struct {
 	Recorded  bool      `json:"recorded,omitempty"` // planloop ran the command itself
 	Waived    bool      `json:"waived,omitempty"`   // a person accepted the step without verification
 	Stale     bool      `json:"stale,omitempty"`    // from an earlier try
+	On        string    `json:"on,omitempty"`       // the member's machine and its commit, on a team's track; a laptop sends the commit
 	By        string    `json:"by,omitempty"`
 	At        time.Time `json:"at,omitzero"`
 }

@@ -92,7 +92,7 @@ func mint(have Steps, newSteps []NewStep, field string, l Limits) ([]*Step, erro
 		}
 		step.Evidence = slices.Clone(step.Evidence)
 		for k := range step.Evidence {
-			step.Evidence[k].Recorded = false // input cannot claim that planloop ran the command
+			step.Evidence[k].Recorded, step.Evidence[k].On = false, "" // input cannot claim that planloop ran the command
 		}
 		steps[i], ids[i], added[step.ID] = step, step.ID, step
 	}

@@ -39,6 +39,7 @@ type workspace struct {
 
 	policy  *plan.Policy // of the team
 	members []string
+	machine string
 
 	missing     map[plan.StepID][]string                                       // files that steps create and that do not exist
 	definitions map[string]string                                              // of the tools of other servers
@@ -63,7 +64,7 @@ func (w *workspace) lastActivity() time.Time {
 func (w *workspace) facts(actor plan.Actor, a plan.Action) plan.Facts {
 	f := plan.Facts{Now: w.now, Actor: actor, Limits: w.limits, Sightings: map[string]plan.Sighting{}, LastActivity: w.lastActivity(),
 		Resolutions: w.resolved, Definitions: w.definitions, Missing: w.missing,
-		Policy: w.policy, Members: w.members}
+		Policy: w.policy, Members: w.members, Machine: w.machine}
 	for _, owner := range plan.ClaimOwners(w.state, a) {
 		f.Sightings[owner] = w.seen[owner]
 	}

@@ -15,7 +15,6 @@ import (
 	"github.com/planloop/planloop/internal/engine"
 	"github.com/planloop/planloop/internal/model"
 	"github.com/planloop/planloop/internal/notify"
-	"github.com/planloop/planloop/internal/presence"
 	"github.com/planloop/planloop/internal/process"
 	"github.com/planloop/planloop/internal/session"
 	"github.com/planloop/planloop/internal/verbs"
@@ -26,14 +25,15 @@ import (
 // engines is the set of engines that work in a workspace, in any process.
 type engines struct {
 	stateDir string
-	presence *presence.Registry
+	presence engine.Presence
 	session  *session.Session
+	actor    func(plan.Actor) plan.Actor
 }
 
 func (c engines) Lives() bool { return engine.IsRunning(c.stateDir, c.presence) }
 
 func (c engines) SettleLost(ctx context.Context) error {
-	return engine.New(c.session, nil, c.presence, engine.Options{StateDir: c.stateDir}).SettleLost(ctx)
+	return engine.New(c.session, nil, c.presence, engine.Options{StateDir: c.stateDir, Actor: c.actor}).SettleLost(ctx)
 }
 
 func (c engines) Running() []verbs.RunningStep {
@@ -78,7 +78,7 @@ func (e stepEngine) Run(ctx context.Context, o verbs.EngineOptions) (plan.StopRe
 		return "", err
 	}
 	options := engine.Options{Parallel: ws.config.Parallel, Logger: e.logger(), Files: box.Files, Workspace: ws.place.Path,
-		Notice: ws.verbs.NotifyRun}
+		Notice: ws.verbs.NotifyRun, Actor: ws.copied.actor()}
 	if !e.flags.ephemeral {
 		options.StateDir, options.Shared = ws.place.StateDir, ws.place.SharedDir()
 	}
@@ -95,7 +95,7 @@ func (e stepEngine) Run(ctx context.Context, o verbs.EngineOptions) (plan.StopRe
 			}
 		}
 	}
-	return engine.New(ws.session, box.Tools(), ws.presence, options).Run(ctx, engine.RunOptions{
+	return engine.New(ws.session, box.Tools(), ws.copied.presence(ws.presence), options).Run(ctx, engine.RunOptions{
 		Parallel: o.Parallel, Wait: o.Wait, Drain: o.Drain, Begin: o.Begin, Listener: o.Listener, OnWait: o.OnWait, Starts: o.Starts,
 		For: o.For, Only: o.Only})
 }

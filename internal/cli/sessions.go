@@ -190,6 +190,9 @@ func (a *app) openTrack(ctx context.Context, place workspace.Workspace) (*openWo
 		return a.parent.openTrack(ctx, place)
 	}
 	if ws := a.ws.Load(); ws != nil && ws.place.StateDir == place.StateDir {
+		if a.isReplaced(ws) {
+			return a.open(ctx, nil)
+		}
 		return ws, nil
 	}
 	a.tracksMu.Lock()

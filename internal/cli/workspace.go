@@ -18,9 +18,11 @@ import (
 	"github.com/planloop/planloop/internal/session"
 	"github.com/planloop/planloop/internal/store"
 	"github.com/planloop/planloop/internal/store/sqlite"
+	"github.com/planloop/planloop/internal/team"
 	"github.com/planloop/planloop/internal/tree"
 	"github.com/planloop/planloop/internal/verbs"
 	"github.com/planloop/planloop/internal/workspace"
+	"github.com/planloop/planloop/internal/worktree"
 	"github.com/planloop/planloop/mcpserver"
 	"github.com/planloop/planloop/plan"
 )
@@ -59,9 +61,10 @@ type app struct {
 
 	stopFollowing func() // ends the follower of teams' tracks; nil: this process has none
 
-	opening sync.Mutex
-	ws      atomic.Pointer[openWorkspace] // written under opening, read without a lock
-	warned  sync.Map                      // the texts of the warnings
+	opening  sync.Mutex
+	ws       atomic.Pointer[openWorkspace] // written under opening, read without a lock
+	replaced []*openWorkspace              // calls may still use them; guarded by opening
+	warned   sync.Map                      // the texts of the warnings
 }
 
 type openWorkspace struct {
@@ -86,8 +89,10 @@ type openWorkspace struct {
 func (a *app) open(ctx context.Context, roots mcpserver.Roots) (*openWorkspace, error) {
 	a.opening.Lock()
 	defer a.opening.Unlock()
-	if ws := a.ws.Load(); ws != nil {
+	if ws := a.ws.Load(); ws != nil && !a.isReplaced(ws) {
 		return ws, nil
+	} else if ws != nil {
+		a.replaced = append(a.replaced, ws)
 	}
 	place, err := a.find(ctx, roots)
 	if err != nil {
@@ -124,12 +129,15 @@ func (a *app) open(ctx context.Context, roots mcpserver.Roots) (*openWorkspace, 
 	}
 	if !a.flags.ephemeral {
 		options.Detach = a.detachEngine
-		options.Tracks, options.Engines = tracks{a, place, seen, shared}, engines{place.StateDir, seen, s}
+		options.Tracks, options.Engines = tracks{a, place, seen, shared}, engines{place.StateDir, shared.presence(seen), s, shared.actor()}
 		options.LockHolder = func(lock string) string { return lockHolder(place, lock) }
 	}
 	others := &otherServers{app: a, place: place, section: config.Servers}
 	if config.Servers.Given() {
 		options.ServerTools = others.known
+	}
+	if shared.Copy != nil {
+		options.Commit = func(ctx context.Context) string { return worktree.Commit(ctx, place.Path) }
 	}
 	if !place.Default {
 		options.Tree = files{sync.OnceValues(func() (*tree.Tree, error) { return tree.Open(place.Path) })}
@@ -157,6 +165,13 @@ func (a *app) open(ctx context.Context, roots mcpserver.Roots) (*openWorkspace, 
 	a.ws.Store(now)
 	a.refresh(ctx, now)
 	return now, nil
+}
+
+// isReplaced reports whether a track has become a team's, or left it, since it was opened: a server that runs must not record on a copy,
+// nor change a plan of a team that this machine has left.
+func (a *app) isReplaced(ws *openWorkspace) bool {
+	_, err := os.Lstat(filepath.Join(ws.place.StateDir, team.PlaceFile))
+	return !a.flags.ephemeral && errors.Is(err, fs.ErrNotExist) == (ws.copied.Copy != nil)
 }
 
 // openSession opens the log of a track, and the signs of life beside it. release closes the log's files until their next use.
@@ -215,10 +230,13 @@ func (a *app) close() error {
 	if a.stopFollowing != nil {
 		a.stopFollowing()
 	}
-	ws.notices.close(a)
-	ws.servers.close()
-	ws.mirror.close()
-	return errors.Join(failed, ws.session.Close())
+	for _, ws := range append(a.replaced, ws) {
+		ws.notices.close(a)
+		ws.servers.close()
+		ws.mirror.close()
+		failed = errors.Join(failed, ws.session.Close())
+	}
+	return failed
 }
 
 // writeMarker marks the state folder, if it exists, so that people and other processes know which directory it belongs to.

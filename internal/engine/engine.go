@@ -39,6 +39,8 @@ type Options struct {
 	// files.
 	Files func(ctx context.Context, pattern string, limit int) ([]string, error)
 
+	Actor func(plan.Actor) plan.Actor // names this engine as its team does; nil: by its own name
+
 	Notice func(after plan.State, events []plan.Event) // gets the events that this engine records; may be nil
 
 	Workspace string       // directory of the workspace; "" if there is none
@@ -103,7 +105,7 @@ func (e *Engine) Run(ctx context.Context, o RunOptions) (plan.StopReason, error)
 	leave := e.presence.Join(name)
 	defer leave()
 	r := &run{
-		Engine: e, RunOptions: o, actor: plan.NewActor(plan.ChannelEngine, name), records: context.WithoutCancel(ctx),
+		Engine: e, RunOptions: o, name: name, actor: e.actor(name), records: context.WithoutCancel(ctx),
 		running: map[plan.StepID]runningAttempt{}, retryAt: map[plan.Attempt]time.Time{},
 		locks: map[string]stepLock{}, values: map[string]json.RawMessage{}, files: map[plan.StepID]fileList{},
 		selected: map[plan.StepID]bool{},
@@ -122,6 +124,15 @@ func (e *Engine) Run(ctx context.Context, o RunOptions) (plan.StopReason, error)
 			return over, err
 		}
 	}
+}
+
+// actor returns the actor of an engine with a name of this machine.
+func (e *Engine) actor(name string) plan.Actor {
+	actor := plan.NewActor(plan.ChannelEngine, name)
+	if e.opts.Actor != nil {
+		actor = e.opts.Actor(actor)
+	}
+	return actor
 }
 
 // takePart announces this engine, carries out steps, and leaves the run. Its error is errMoreToDo if there is new work.

@@ -30,7 +30,7 @@ func (r *run) announce() (withdraw func(), err error) {
 			return nil, err
 		}
 	}
-	path := filepath.Join(folder, fileName(r.actor.Name)+engineEnding)
+	path := filepath.Join(folder, fileName(r.name)+engineEnding)
 	file, err := safefile.Open(path, os.O_CREATE|os.O_WRONLY)
 	if err != nil {
 		return nil, fmt.Errorf("announce the engine: %w", err)
@@ -71,7 +71,7 @@ func IsRunning(stateDir string, presence Presence) bool {
 func (r *run) isOnlyEngine() bool {
 	only := true
 	for file, name := range announced(r.opts.StateDir) {
-		if name == r.actor.Name {
+		if name == r.name {
 			continue
 		}
 		if !r.presence.Seen(name).IsGone {
@@ -131,7 +131,7 @@ func (e *Engine) SettleLost(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	r := &run{Engine: e, actor: plan.NewActor(plan.ChannelEngine, string(plan.Planloop)), state: state}
+	r := &run{Engine: e, actor: e.actor(string(plan.Planloop)), state: state}
 	lost := r.endLostAttempts()
 	if len(lost) == 0 {
 		return nil
@@ -157,7 +157,7 @@ func (r *run) endLostAttempts() []plan.Attempt {
 		if !r.presence.Seen(step.ClaimedBy).IsGone {
 			continue
 		}
-		if err := r.endLeftovers(step.ClaimedBy); err != nil {
+		if err := r.endLeftovers(step.ClaimedBy[strings.LastIndex(step.ClaimedBy, "/")+1:]); err != nil {
 			r.opts.Logger.Warn("could not end the processes of a dead engine", "step", step.ID.String(), "error", err)
 			continue
 		}

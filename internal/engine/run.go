@@ -19,7 +19,8 @@ import (
 type run struct {
 	*Engine
 	RunOptions
-	actor   plan.Actor
+	name    string          // of this engine on this machine
+	actor   plan.Actor      // as the log names it
 	records context.Context // context of the log, which is still written after ctx has ended
 
 	results  chan plan.AttemptResult

@@ -158,7 +158,7 @@ type stepFile struct {
 // written at once, because the agent's calls are recognized by it.
 func (r *run) newStepFile(j job, nonce string) *stepFile {
 	f := &stepFile{step: RunningStep{Run: j.run, Step: j.step.ID, Attempt: j.attempt.Attempt, Plan: j.attempt.Plan,
-		Engine: r.actor.Name, Since: time.Now(), Agent: j.Agent, Nonce: nonce, Lock: j.step.Lock}}
+		Engine: r.name, Since: time.Now(), Agent: j.Agent, Nonce: nonce, Lock: j.step.Lock}}
 	if r.opts.StateDir != "" {
 		f.base = stepFileBase(r.opts.StateDir, j.run, j.attempt)
 	}

@@ -283,7 +283,7 @@ func reportPhrase(e plan.StepReported) string {
 func evidenceWords(e plan.Evidence) string {
 	switch {
 	case e.Command != "" && e.ExitCode != nil:
-		return fmt.Sprintf("%s exited with %d", plan.Quote(plan.Shorten(e.Command, commandLength)), *e.ExitCode)
+		return plan.Quote(plan.Shorten(e.Command, commandLength)) + " " + e.Outcome()
 	case e.Criterion != "":
 		return "evidence for " + plan.Quote(plan.Shorten(e.Criterion, commandLength))
 	case e.Note != "":

@@ -64,6 +64,11 @@ func (e *Offline) Error() string {
 	return text + " (" + e.cause.Error() + ")"
 }
 
+// ForCaller returns the error in words for a model.
+func (e *Offline) ForCaller() string {
+	return "This is a team's plan: " + e.Error() + ". Tell the user, and try again later."
+}
+
 // Unwrap returns the reason.
 func (e *Offline) Unwrap() error { return e.cause }
 
@@ -120,7 +125,7 @@ func (c *Copy) Decide(ctx context.Context, r session.Request, after store.Head) 
 	basis := plan.BasisOf(r.On)
 	request := teamwire.DoRequest{Key: rand.Text(), Chain: after.Chain, After: after.Seq, Kind: string(r.By.Kind), Basis: &basis,
 		Action: action, Facts: facts}
-	if r.By.Kind == plan.Agent {
+	if r.By.Kind == plan.Agent || r.By.Kind == plan.Planloop {
 		name, _ := c.Local(r.By.Name)
 		request.Agent = Label(name)
 	}

@@ -196,7 +196,7 @@ func Label(name string) string {
 func (m Membership) Actor(a plan.Actor) plan.Actor {
 	switch {
 	case strings.HasPrefix(a.Name, m.Member+"/"):
-	case a.Kind == plan.Agent && m.Role != teamwire.RoleCI:
+	case (a.Kind == plan.Agent || a.Kind == plan.Planloop) && m.Role != teamwire.RoleCI:
 		a.Name = m.Member + "/" + Label(a.Name)
 	case a.Kind == plan.CI || m.Role == teamwire.RoleCI:
 		a.Name = m.Member + "/ci"

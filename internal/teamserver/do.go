@@ -52,7 +52,7 @@ func (s *Server) do(_ http.ResponseWriter, r *http.Request, c *caller) (any, err
 	defer release()
 	key := sha256.Sum256(fmt.Appendf(nil, "%d %s", c.memberID, req.Key)) // one member cannot take another's key
 	return s.decide(r.Context(), t, change{by: by, action: action, claims: claims, basis: req.Basis, key: hex.EncodeToString(key[:]),
-		chain: req.Chain, after: req.After})
+		on: c.member + "'s " + c.machine, chain: req.Chain, after: req.After})
 }
 
 // decodeAction reads an action that a token may ask for at all.
@@ -95,6 +95,7 @@ type change struct {
 	claims plan.Facts  // of a laptop, unproved
 	basis  *plan.Basis // what the caller's checks rely on; nil: nothing
 	key    string      // a repeated one is answered as the first time; "" for none
+	on     string      // the caller's machine, as "ann's laptop"
 	chain  string      // of the caller's copy of the log; "" for none
 	after  plan.Revision
 }
@@ -133,7 +134,7 @@ func (s *Server) decide(ctx context.Context, t *track, ch change) (*teamwire.DoR
 			return plan.Refuse(plan.Conflict, "", "only an engine of "+run.By+" carries out this run", "wait for its end")
 		}
 		facts.Resolutions, facts.Definitions, facts.Missing = ch.claims.Resolutions, ch.claims.Definitions, ch.claims.Missing
-		facts.Limits, facts.Policy, facts.Members = rules.settings.limits(), rules.settings.policy(), rules.members
+		facts.Limits, facts.Policy, facts.Members, facts.Machine = rules.settings.limits(), rules.settings.policy(), rules.members, ch.on
 		return former.add(now, facts)
 	})
 	if errors.Is(err, store.ErrRepeated) { // another try with the same key was faster

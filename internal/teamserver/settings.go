@@ -22,6 +22,7 @@ type Settings struct {
 	Groups       map[string][]string `json:"groups,omitempty"`        // members of each group
 	HighRisk     int                 `json:"high_risk,omitzero"`      // approvals needed on top for a plan with a step of high risk
 	Proof        string              `json:"proof,omitempty"`         // "passkey": each approval is signed with one
+	EvidenceFrom string              `json:"evidence_from,omitempty"` // "ci": commands verify a step only in CI
 	Offline      string              `json:"offline,omitempty"`       // "closed": hooks refuse changes while the server is out of reach
 	Evidence     bool                `json:"evidence,omitzero"`       // a step is done only with evidence
 	MaxSteps     int                 `json:"max_steps,omitzero"`      // in a plan
@@ -41,7 +42,8 @@ func ParseSettings(data []byte, members []string) (Settings, error) {
 	for _, word := range []struct {
 		name, value string
 		allowed     []string
-	}{{"proof", set.Proof, []string{"", "passkey"}}, {"offline", set.Offline, []string{"", "closed"}}} {
+	}{{"proof", set.Proof, []string{"", "passkey"}}, {"evidence_from", set.EvidenceFrom, []string{"", plan.EvidenceCI}},
+		{"offline", set.Offline, []string{"", "closed"}}} {
 		if !slices.Contains(word.allowed, word.value) {
 			return Settings{}, unfit("%s is %q; use %q or nothing", word.name, word.value, word.allowed[1])
 		}
@@ -96,10 +98,11 @@ func (set Settings) approvers() []string {
 
 // policy returns the rules for approvals, nil if one person's is enough.
 func (set Settings) policy() *plan.Policy {
-	if set.Approvals == 0 && set.Proof == "" {
+	if set.Approvals == 0 && set.Proof == "" && set.EvidenceFrom == "" {
 		return nil
 	}
-	return &plan.Policy{Approvals: max(1, set.Approvals), Approvers: set.approvers(), HighRisk: set.HighRisk, Proof: set.Proof}
+	return &plan.Policy{Approvals: max(1, set.Approvals), Approvers: set.approvers(), HighRisk: set.HighRisk, Proof: set.Proof,
+		EvidenceFrom: set.EvidenceFrom}
 }
 
 // limits returns the limits in force. A client's word for its user never counts.

@@ -215,7 +215,7 @@ func TestSettingsHold(t *testing.T) {
 	for _, settings := range []string{`{"approvals": 3}`, `{"approvals": 1, "approvers": ["eve"]}`,
 		`{"approvals": 1, "approvers": ["@leads"]}`,
 		`{"approvals": 2, "approvers": ["ann"]}`, `{"high_risk": 1}`, `{"lease": "1s"}`, `{"proof": "word"}`, `{"offline": "open"}`,
-		`{"approvals": -1}`, `{"unknown": 1}`, `[]`, ``} {
+		`{"evidence_from": "laptop"}`, `{"approvals": -1}`, `{"unknown": 1}`, `[]`, ``} {
 		if err := w.admin.SetSettings(t.Context(), w.team, "", []byte(settings)); err == nil {
 			t.Errorf("%s is accepted", settings)
 		}

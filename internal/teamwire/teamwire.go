@@ -200,6 +200,11 @@ func (e *Error) Error() string {
 	return e.Problem + "; " + e.Fix
 }
 
+// ForCaller returns the error in words for a model.
+func (e *Error) ForCaller() string {
+	return "This is a team's plan, and its server refuses the call; nothing was changed. Tell the user: " + e.Error() + "."
+}
+
 // Unwrap returns the refusal, so that errors.As finds the same *plan.ValidationError as without a server.
 func (e *Error) Unwrap() error {
 	if e.Refusal == nil {

@@ -154,7 +154,7 @@ func (v PlanView) proof(e plan.Evidence) string {
 	text := e.Note
 	switch {
 	case e.Command != "" && e.ExitCode != nil:
-		text = fmt.Sprintf("%s exited with %d", e.Command, *e.ExitCode)
+		text = e.Command + " " + e.Outcome()
 		if !e.Recorded {
 			text += ", as reported"
 		}

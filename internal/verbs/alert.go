@@ -138,8 +138,11 @@ func (s *Service) RecordCheck(ctx context.Context, c Caller, run CheckRun) (Aler
 	}
 	batch := plan.Batch{Word: "check"}
 	if run.Task != 0 {
-		batch.Parts = append(batch.Parts, plan.Part{Action: plan.ReportStep{Step: run.Task,
-			Evidence: []plan.Evidence{{Command: run.Command, ExitCode: &run.ExitCode, Output: run.Output, Recorded: true}}}})
+		evidence := plan.Evidence{Command: run.Command, ExitCode: &run.ExitCode, Output: run.Output, Recorded: true}
+		if s.opts.Commit != nil {
+			evidence.On = s.opts.Commit(ctx)
+		}
+		batch.Parts = append(batch.Parts, plan.Part{Action: plan.ReportStep{Step: run.Task, Evidence: []plan.Evidence{evidence}}})
 	}
 	if signal, known := state.Signal(id); run.ExitCode != 0 && !run.isAwaited {
 		batch.Parts = append(batch.Parts, plan.Part{Action: plan.RaiseSignal{ID: id, Level: run.Level, Step: run.Task, Output: run.Output,

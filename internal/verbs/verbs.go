@@ -70,6 +70,7 @@ type Options struct {
 
 	// Verify runs a step's verify command in the workspace and returns the evidence, or why it did not run to its end; nil: cannot.
 	Verify func(context.Context, *plan.Step) (plan.Evidence, error)
+	Commit func(context.Context) string // describes the files' commit, for evidence on a team's track; nil: it is not recorded
 }
 
 // onlyReports reports whether an action only reports the status of steps or signals; for these no tools are checked.

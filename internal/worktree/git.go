@@ -25,6 +25,32 @@ type repository struct {
 	dirty map[string]state // files that differ from that commit, by path in the folder
 }
 
+// Commit names the commit of a folder's repository, as in "4f2c1a7 with uncommitted changes"; "" without one.
+func Commit(ctx context.Context, dir string) string {
+	git, err := newGitCommand(ctx, dir)
+	if err != nil {
+		return ""
+	}
+	status, err := git.answer(ctx, "status", "--porcelain=v2", "-z", "--branch", "--no-renames", "--ignore-submodules=dirty")
+	if err != nil {
+		return ""
+	}
+	commit, changes := "", ""
+	for record := range bytes.SplitSeq(status, []byte{0}) {
+		oid, isCommit := strings.CutPrefix(string(record), "# branch.oid ")
+		switch {
+		case isCommit && oid != "(initial)":
+			commit = oid[:min(len(oid), 7)]
+		case len(record) > 0 && record[0] != '#':
+			changes = " with uncommitted changes"
+		}
+	}
+	if commit == "" {
+		return ""
+	}
+	return commit + changes
+}
+
 // state is a file that differs from its commit.
 type state struct {
 	fingerprint

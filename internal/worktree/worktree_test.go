@@ -146,6 +146,17 @@ func stories() map[string]story {
 }
 
 // gitStories run only in the work tree.
+func TestCommit(t *testing.T) {
+	f := versioned(t)
+	f.commit("a.txt=two")
+	clean := worktree.Commit(t.Context(), f.dir)
+	f.write("n")
+	changed := worktree.Commit(t.Context(), f.dir)
+	if len(clean) != 7 || changed != clean+" with uncommitted changes" || worktree.Commit(t.Context(), t.TempDir()) != "" {
+		t.Errorf("the commit is %q, then %q", clean, changed)
+	}
+}
+
 func gitStories() map[string]story {
 	nothing := func(folder) {}
 	return map[string]story{
