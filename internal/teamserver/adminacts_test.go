@@ -23,6 +23,13 @@ func TestAnAdminChangesTheTeam(t *testing.T) {
 		t.Errorf("the link is %s", invited.Link)
 	}
 	eve := w.browser().register(at.Fragment)
+	for _, path := range []string{"/admin", "/admin.js"} {
+		answer := ann.send("GET", path, nil)
+		policy := answer.Header.Get("Content-Security-Policy")
+		if answer.StatusCode != 200 || !strings.Contains(policy, "script-src 'self'") {
+			t.Errorf("%s has %d and the policy %q", path, answer.StatusCode, policy)
+		}
+	}
 	token := w.as("eve", teamwire.RoleAgent)
 	var list struct {
 		Tokens []struct {

@@ -116,7 +116,7 @@ func (p *people) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	file := map[string]string{"/signin": "signin.html", "/invite": "signin.html", "/approve": "signin.html", accountPath: "signin.html",
-		"/signin.js": "signin.js", "/signin.css": "signin.css"}[r.URL.Path]
+		"/signin.js": "signin.js", "/signin.css": "signin.css", "/admin": "admin.html", "/admin.js": "admin.js"}[r.URL.Path]
 	act := p.acts[r.URL.Path]
 	switch {
 	case file != "" && (r.Method == http.MethodGet || r.Method == http.MethodHead):
