@@ -31,7 +31,7 @@ async function scene(what, play) {
     await play();
   } catch (fault) {
     console.error(`NOT SO: ${what}`);
-    throw fault;
+    throw new Error(fault.message.slice(0, 3000), { cause: fault.stack?.split('\n').find((line) => line.includes('team.mjs'))?.trim() });
   }
   console.log(`${what} (${seconds(from)})`);
 }
@@ -108,7 +108,7 @@ try {
     const { told, wrote } = await bobAgent.writes('held.txt');
     assert.equal(wrote, false, `Bob's agent has written during Ann's planning mode, and was told: ${told}`);
     assert.match(told, refusal);
-    await annAgent.calls('planning_submit_plan', greeting);
+    assert.match(await annAgent.calls('planning_submit_plan', greeting), /It waits for 2 approvals/);
     assert.equal((await ann.read('status')).phase, 'submitted');
     assert.equal((await bob.read('status')).phase, 'submitted');
   });
@@ -196,11 +196,14 @@ try {
     assert.doesNotMatch(await bob.done('show'), /The shop greets its customers/);
     assert.match(await ann.done('team', 'status'), /in no team/);
   });
+} catch (fault) {
+  console.error(`${fault.message}\n${fault.cause ?? fault.stack}`);
+  process.exitCode = 1;
 } finally {
   for (const host of running) host.kill();
   await browser.stop();
   await server.stop();
   model.close();
 }
-console.log(`a team plans, approves and works together (${seconds(began)})`);
-process.exit(0);
+if (!process.exitCode) console.log(`a team plans, approves and works together (${seconds(began)})`);
+process.exit();

@@ -125,10 +125,9 @@ func (s *Service) submitted(ctx context.Context, former *plan.Plan, after plan.S
 }
 
 func (s *Service) awaitingReply(state plan.State, former *plan.Plan, c Caller) SubmitPlanReply {
-	decide := " The user can decide with `" + c.word(Call{Kind: CallReview}) + "`, or `" +
+	decide := prefixed(" ", state.VotingText(nil)) + " The user can decide with `" + c.word(Call{Kind: CallReview}) + "`, or `" +
 		c.word(Call{Kind: CallApprove}) + "` on a terminal."
-	message := "Plan submitted with " + steps(state.Draft) + ". It waits for a person's decision." + prefixed(" ", state.VotingText(nil)) + decide
-	status := string(AwaitingApproval)
+	message, status := "Plan submitted with "+steps(state.Draft)+". It waits for a person's decision."+decide, string(AwaitingApproval)
 	if state.HasProposal() {
 		what := cmp.Or(state.Draft.Changes, "another plan with "+steps(state.Draft))
 		message = "This is not in the approved plan: " + what + ". It is proposed to the user; continue with approved steps." + decide +
