@@ -7,7 +7,9 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"net/http"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -44,6 +46,49 @@ type caller struct {
 	role     teamwire.Role
 	format   int
 	expires  time.Time
+	rules    int64 // number of the team's rules when it was read
+	read     time.Time
+}
+
+// callers are those that were read before, by the hash of their token.
+type callers struct {
+	mu    sync.Mutex
+	known map[string]*caller
+}
+
+// mostCallers bounds the memory for them.
+const mostCallers = 10_000
+
+func (all *callers) note(hash []byte, c *caller) {
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	if len(all.known) >= mostCallers {
+		clear(all.known)
+	}
+	if all.known[string(hash)] = c; c == nil {
+		delete(all.known, string(hash))
+	}
+}
+
+// recall returns the holder of a token as it was read at most a minute ago. Its rights may have ended since: before anything is changed or
+// answered, an append or confirm must find that the team's rules still have the caller's number.
+func (s *Server) recall(ctx context.Context, header string) (*caller, error) {
+	s.callers.mu.Lock()
+	c := s.callers.known[string(hashToken(strings.TrimPrefix(header, "Bearer ")))]
+	s.callers.mu.Unlock()
+	if c == nil || time.Since(c.read) > usedEvery {
+		return s.authenticate(ctx, header)
+	}
+	return c, nil
+}
+
+// confirm checks that a caller's rights lasted at least until the team's rules had a number.
+func (s *Server) confirm(r *http.Request, c *caller, rules int64) error {
+	if rules == c.rules && s.clock.now().Before(c.expires) {
+		return nil
+	}
+	_, err := s.authenticate(r.Context(), r.Header.Get("Authorization"))
+	return err
 }
 
 // usedEvery limits how often the last use of a token is noted.
@@ -56,17 +101,20 @@ func (s *Server) authenticate(ctx context.Context, header string) (*caller, erro
 	if !isBearer || !strings.HasPrefix(token, tokenPrefix) || len(token) > 200 {
 		return nil, wrong(teamwire.CodeToken, "the request has no token", "send the header Authorization: Bearer TOKEN")
 	}
-	var c caller
+	hash := hashToken(token)
+	c := caller{read: time.Now()}
 	var isOld bool
-	err := s.pool.QueryRow(ctx, `SELECT token, team, team_name, member, member_name, machine, role, format, expires,
-		used IS NULL OR used < now() - $2::interval FROM team_token($1)`, hashToken(token), usedEvery).
-		Scan(&c.token, &c.team, &c.teamName, &c.memberID, &c.member, &c.machine, &c.role, &c.format, &c.expires, &isOld)
+	err := s.pool.QueryRow(ctx, `SELECT t.token, t.team, t.team_name, t.member, t.member_name, t.machine, t.role, t.format, t.expires,
+		g.rules, t.used IS NULL OR t.used < now() - $2::interval FROM team_token($1) t JOIN team g ON g.id = t.team`, hash, usedEvery).
+		Scan(&c.token, &c.team, &c.teamName, &c.memberID, &c.member, &c.machine, &c.role, &c.format, &c.expires, &c.rules, &isOld)
 	if errors.Is(err, pgx.ErrNoRows) {
+		s.callers.note(hash, nil)
 		return nil, wrong(teamwire.CodeToken, "the token is unknown, has expired or was revoked", "ask an admin of the team for a new one")
 	}
 	if err != nil {
 		return nil, err
 	}
+	s.callers.note(hash, &c)
 	if isOld {
 		err = s.db.InTeam(ctx, c.team, func(tx pgx.Tx) error {
 			_, err := tx.Exec(ctx, "UPDATE token SET used = now() WHERE id = $1", c.token)

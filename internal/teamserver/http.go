@@ -16,6 +16,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"github.com/planloop/planloop/internal/store"
+	"github.com/planloop/planloop/internal/store/postgres"
 	"github.com/planloop/planloop/internal/teamwire"
 	"github.com/planloop/planloop/plan"
 )
@@ -39,7 +40,11 @@ func (s *Server) Handler() http.Handler {
 		"GET /v1/w/{ws}/t/{track}/values/{name}": s.readValue,
 		"PUT /v1/w/{ws}/t/{track}/values/{name}": s.putValue,
 	} {
-		mux.Handle(pattern, s.serve(pattern, answer))
+		read := s.authenticate
+		if strings.HasSuffix(pattern, "/do") || strings.HasSuffix(pattern, "/records") { // they confirm the caller themselves
+			read = s.recall
+		}
+		mux.Handle(pattern, s.serve(pattern, read, answer))
 	}
 	mux.HandleFunc("/v1/", func(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, r, wrong(teamwire.CodeNotFound, "the API has no such path", "update planloop or the server"))
@@ -64,14 +69,14 @@ func (s *Server) ready(w http.ResponseWriter, r *http.Request) {
 }
 
 // serve authenticates the caller, limits the rate, and writes the endpoint's answer.
-func (s *Server) serve(pattern string, answer endpoint) http.Handler {
+func (s *Server) serve(pattern string, read readCaller, answer endpoint) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		began := time.Now()
 		out := &response{ResponseWriter: w, status: http.StatusOK}
 		out.Header().Set("Cache-Control", "no-store")
 		out.Header().Set("X-Content-Type-Options", "nosniff")
 		r.Body = http.MaxBytesReader(w, r.Body, teamwire.MaxBody)
-		c, err := s.admit(r)
+		c, err := s.admit(r, read)
 		var value any
 		if err == nil {
 			value, err = answer(out, r, c)
@@ -95,9 +100,12 @@ func (s *Server) serve(pattern string, answer endpoint) http.Handler {
 	})
 }
 
+// readCaller returns the caller for the header Authorization of a request.
+type readCaller func(ctx context.Context, header string) (*caller, error)
+
 // admit returns the caller of a request that may be answered.
-func (s *Server) admit(r *http.Request) (*caller, error) {
-	c, err := s.authenticate(r.Context(), r.Header.Get("Authorization"))
+func (s *Server) admit(r *http.Request, read readCaller) (*caller, error) {
+	c, err := read(r.Context(), r.Header.Get("Authorization"))
 	if err != nil {
 		from, _, _ := net.SplitHostPort(r.RemoteAddr)
 		if isWrong(err, teamwire.CodeToken) && !s.rates.take("from "+from, failuresPerSecond) {
@@ -174,7 +182,7 @@ func (s *Server) describe(r *http.Request, err error) *teamwire.Error {
 		s.log.Error("a request failed", "path", r.Pattern, "error", err)
 	}
 	problem := "the server failed, and its log says why"
-	for _, known := range []error{store.ErrBusy, store.ErrConflict, store.ErrUnreachable, store.ErrFull, store.ErrReadOnly,
+	for _, known := range []error{postgres.ErrOld, store.ErrBusy, store.ErrConflict, store.ErrUnreachable, store.ErrFull, store.ErrReadOnly,
 		store.ErrDamaged} {
 		if errors.Is(err, known) {
 			problem = known.Error()

@@ -49,8 +49,12 @@ func (s *Server) share(_ http.ResponseWriter, r *http.Request, c *caller) (any, 
 		return teamwire.ShareReply{Head: head}, nil
 	}
 	from := c.member + "'s " + c.machine
-	reply, err := s.decide(r.Context(), t, change{by: plan.NewActor(plan.ChannelEngine, c.member), action: plan.ShareTrack{From: from},
-		after: head.Seq})
+	rules, err := s.readRules(r.Context(), t.team, t, "")
+	if err != nil {
+		return nil, err
+	}
+	reply, err := s.decide(r.Context(), t, rules, change{by: plan.NewActor(plan.ChannelEngine, c.member),
+		action: plan.ShareTrack{From: from}, after: head.Seq})
 	if err != nil {
 		return nil, err
 	}

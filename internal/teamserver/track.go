@@ -1,11 +1,13 @@
 package teamserver
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -33,7 +35,9 @@ type track struct {
 	name      string
 	log       *postgres.Log
 	session   *session.Session
-	main      *track // nil: this is the workspace's main
+	main      *track                // nil: this is the workspace's main
+	rules     atomic.Pointer[rules] // as last read
+	seen      sightings             // of a main track's workspace
 
 	uses int       // by requests, and by the tracks of which it is the main
 	last time.Time // of its last use
@@ -94,20 +98,21 @@ func (s *Server) findTrack(ctx context.Context, c *caller, workspace, name strin
 	if isKnown {
 		return ids, nil
 	}
-	err = s.db.InTeam(ctx, c.team, func(tx pgx.Tx) error {
-		return tx.QueryRow(ctx, `SELECT w.id, t.id, m.id FROM workspace w JOIN track t ON t.workspace = w.id
-			JOIN track m ON m.workspace = w.id AND m.name = $4 WHERE w.team = $1 AND w.name = $2 AND t.name = $3`,
-			c.team, workspace, name, mainTrack).Scan(&ids.workspace, &ids.id, &ids.main)
-	})
-	if err == nil {
-		s.tracks.mu.Lock()
-		defer s.tracks.mu.Unlock()
-		if len(s.tracks.ids) >= mostIDs {
-			clear(s.tracks.ids)
-		}
-		s.tracks.ids[key] = ids
+	found, err := postgres.Collect(ctx, s.db, c.team, func(row pgx.CollectableRow) (ids trackIDs, err error) {
+		return ids, row.Scan(&ids.workspace, &ids.id, &ids.main)
+	}, `SELECT w.id, t.id, m.id FROM workspace w JOIN track t ON t.workspace = w.id
+		JOIN track m ON m.workspace = w.id AND m.name = $4 WHERE w.team = $1 AND w.name = $2 AND t.name = $3`,
+		c.team, workspace, name, mainTrack)
+	if err != nil || len(found) == 0 {
+		return ids, cmp.Or(err, pgx.ErrNoRows)
 	}
-	return ids, err
+	s.tracks.mu.Lock()
+	defer s.tracks.mu.Unlock()
+	if len(s.tracks.ids) >= mostIDs {
+		clear(s.tracks.ids)
+	}
+	s.tracks.ids[key] = found[0]
+	return found[0], nil
 }
 
 // createTrack makes a track, and with it the workspace if the caller may.
@@ -209,34 +214,66 @@ type presence struct {
 // presenceWait bounds a look-up while a decision waits for it.
 const presenceWait = 2 * time.Second
 
-// Seen implements session.Presence. A laptop's agent that has sent heartbeats and stopped is gone.
-func (p presence) Seen(name string) (seen plan.Sighting) {
+// sightings are the last signs of life of a workspace's agents, by name.
+type sightings struct {
+	mu   sync.Mutex
+	all  map[string]plan.Sighting
+	read time.Time
+}
+
+// sightingsAge is how old they may be. A request that is about to be refused reads them again.
+const sightingsAge = time.Second
+
+// of returns the sightings of the track's workspace.
+func (p presence) of() (map[string]plan.Sighting, error) {
+	seen := &cmp.Or(p.track.main, p.track).seen
+	seen.mu.Lock()
+	defer seen.mu.Unlock()
+	if time.Since(seen.read) < sightingsAge {
+		return seen.all, nil
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), presenceWait)
 	defer cancel()
-	err := p.server.db.InTeam(ctx, p.track.team, func(tx pgx.Tx) error {
-		return tx.QueryRow(ctx, `SELECT at, gone OR coalesce(heard < now() - $3::interval, false) FROM sighting
-			WHERE workspace = $1 AND name = $2`, p.track.workspace, name, teamwire.GoneAfter).Scan(&seen.At, &seen.IsGone)
-	})
-	if err != nil && !errors.Is(err, pgx.ErrNoRows) {
-		p.server.log.Warn("the last sign of life cannot be read", "error", err)
+	all, began := map[string]plan.Sighting{}, time.Now()
+	_, err := postgres.Collect(ctx, p.server.db, p.track.team, func(row pgx.CollectableRow) (name string, err error) {
+		var at plan.Sighting
+		err = row.Scan(&name, &at.At, &at.IsGone)
+		all[name] = at
+		return name, err
+	}, `SELECT name, at, gone OR coalesce(heard < now() - $2::interval, false) FROM sighting WHERE workspace = $1`, p.track.workspace,
+		teamwire.GoneAfter)
+	if err != nil {
+		p.server.log.Warn("the last signs of life cannot be read", "error", err)
+		return nil, err
 	}
-	return seen
+	seen.all, seen.read = all, began
+	return all, nil
+}
+
+// forget makes the next look read the database.
+func (p presence) forget() {
+	seen := &cmp.Or(p.track.main, p.track).seen
+	seen.mu.Lock()
+	defer seen.mu.Unlock()
+	seen.read = time.Time{}
+}
+
+// Seen implements session.Presence. A laptop's agent that has sent heartbeats and stopped is gone.
+func (p presence) Seen(name string) plan.Sighting {
+	all, _ := p.of()
+	return all[name]
 }
 
 // LastActivity implements session.Presence.
 func (p presence) LastActivity() (last time.Time) {
-	ctx, cancel := context.WithTimeout(context.Background(), presenceWait)
-	defer cancel()
-	var at *time.Time
-	err := p.server.db.InTeam(ctx, p.track.team, func(tx pgx.Tx) error {
-		return tx.QueryRow(ctx, "SELECT max(at) FROM sighting WHERE workspace = $1", p.track.workspace).Scan(&at)
-	})
+	all, err := p.of()
 	if err != nil {
-		p.server.log.Warn("the last sign of life cannot be read", "error", err)
 		return p.server.clock.now() // planning must not end because the database is slow
 	}
-	if at != nil {
-		last = *at
+	for _, seen := range all {
+		if seen.At.After(last) {
+			last = seen.At
+		}
 	}
 	return last
 }

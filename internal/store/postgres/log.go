@@ -22,8 +22,10 @@ type Log struct {
 
 	mu     sync.Mutex
 	closed bool
-	chain  string // as last seen; an append to another one is a conflict
-	held   *held  // while this handle holds the lock
+	chain  string      // as last seen; an append to another one is a conflict
+	known  *store.Head // as last returned by Since or Append; nil: not yet
+	reads  time.Time   // until then Since reads: another server is appending
+	held   *held       // while this handle holds the lock
 }
 
 var _ store.Keyed = (*Log)(nil)
@@ -94,10 +96,17 @@ func (db *DB) leaveTurn(track int64, t *turn) {
 	}
 }
 
+// readsFor is how long Since reads after a conflict.
+const readsFor = time.Second
+
 // noteConflict counts a conflict under the lock, and locks the row in the database after the second.
 func (l *Log) noteConflict(ctx context.Context) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	wasRead := time.Now().Before(l.reads) || reliedOn(ctx) == nil
+	if l.reads = time.Now().Add(readsFor); !wasRead {
+		return
+	}
 	if l.held == nil {
 		return
 	}
@@ -184,7 +193,7 @@ func (l *Log) ByKey(ctx context.Context, key string) (plan.Revision, bool, error
 	if err := l.checkOpen(); err != nil {
 		return 0, false, err
 	}
-	found, err := collect(ctx, l.db, l.team, pgx.RowTo[plan.Revision], `SELECT seq FROM record WHERE track = $1 AND key = $2`,
+	found, err := Collect(ctx, l.db, l.team, pgx.RowTo[plan.Revision], `SELECT seq FROM record WHERE track = $1 AND key = $2`,
 		l.track, key)
 	if err != nil || len(found) == 0 {
 		return 0, false, err
@@ -192,8 +201,8 @@ func (l *Log) ByKey(ctx context.Context, key string) (plan.Revision, bool, error
 	return found[0], true, nil
 }
 
-// collect returns all rows of a team's query. It asks again while the database restarts.
-func collect[T any](ctx context.Context, db *DB, team int64, row pgx.RowToFunc[T], query string, args ...any) (found []T, err error) {
+// Collect returns all rows of a team's query. It asks again while the database restarts.
+func Collect[T any](ctx context.Context, db *DB, team int64, row pgx.RowToFunc[T], query string, args ...any) (found []T, err error) {
 	err = db.retry(ctx, func(ctx context.Context, _ int) error {
 		found, err = runBatch(ctx, db, team, row, query, args...)
 		return err

@@ -225,23 +225,20 @@ func TestDamage(t *testing.T) {
 // TestLines: pages of raw lines lead from any record to the head.
 func TestLines(t *testing.T) {
 	_, log := open(t)
-	if head, lines, more, err := log.Lines(t.Context(), 0, 1000); head != (store.Head{}) || lines != nil || more || err != nil {
-		t.Errorf("of an empty log: %+v, %q, %v, %v", head, lines, more, err)
+	if is, err := log.Lines(t.Context(), 0, 1000); is.Head != (store.Head{}) || is.Lines != nil || is.More || err != nil {
+		t.Errorf("of an empty log: %+v, %v", is, err)
 	}
 	head := fill(t, log, 600)
 	hash, pages := store.Hash{}, 0
 	for after, more := plan.Revision(0), true; more; pages++ {
-		var lines []string
-		var now store.Head
-		var err error
-		now, lines, more, err = log.Lines(t.Context(), after, 20_000)
-		if err != nil || now != head || len(lines) == 0 {
-			t.Fatalf("after %d: head %+v, %d lines, %v", after, now, len(lines), err)
+		is, err := log.Lines(t.Context(), after, 20_000)
+		if err != nil || is.Head != head || len(is.Lines) == 0 {
+			t.Fatalf("after %d: head %+v, %d lines, %v", after, is.Head, len(is.Lines), err)
 		}
-		for _, line := range lines {
+		for _, line := range is.Lines {
 			hash = hash.Next([]byte(line))
 		}
-		after += plan.Revision(len(lines))
+		after, more = after+plan.Revision(len(is.Lines)), is.More
 	}
 	if hash != head.Hash || pages < 5 {
 		t.Errorf("%d pages end with %v, want %v", pages, hash, head.Hash)

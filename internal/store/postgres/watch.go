@@ -325,7 +325,7 @@ func (f *feed) poll() {
 			return
 		case <-ticks.C:
 		}
-		heads, err := collect(f.ctx, f.db, 0, pgx.RowToStructByPos[polled], `SELECT team, track, chain, seq FROM heads($1)`, f.watched())
+		heads, err := Collect(f.ctx, f.db, 0, pgx.RowToStructByPos[polled], `SELECT team, track, chain, seq FROM heads($1)`, f.watched())
 		if err != nil {
 			f.db.opts.Logger.Warn("the heads of tracks cannot be read", "error", err)
 			continue
