@@ -82,12 +82,21 @@ func (s *Server) recall(ctx context.Context, header string) (*caller, error) {
 	return c, nil
 }
 
+// readAgain returns the caller of a request with its present rights.
+func (s *Server) readAgain(r *http.Request) (*caller, error) {
+	c, err := s.authenticate(r.Context(), r.Header.Get("Authorization"))
+	if err == nil {
+		err = checkFormat(r, c)
+	}
+	return c, err
+}
+
 // confirm checks that a caller's rights lasted at least until the team's rules had a number.
 func (s *Server) confirm(r *http.Request, c *caller, rules int64) error {
 	if rules == c.rules && s.clock.now().Before(c.expires) {
 		return nil
 	}
-	_, err := s.authenticate(r.Context(), r.Header.Get("Authorization"))
+	_, err := s.readAgain(r)
 	return err
 }
 

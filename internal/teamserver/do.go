@@ -45,7 +45,7 @@ func (s *Server) do(_ http.ResponseWriter, r *http.Request, c *caller) (any, err
 		if round == mostRounds || !errors.Is(err, postgres.ErrOld) && (round > 0 || err == nil && reply.Seq > 0 || !isAnswer(err)) {
 			return reply, err
 		}
-		if c, err = s.authenticate(r.Context(), r.Header.Get("Authorization")); err != nil {
+		if c, err = s.readAgain(r); err != nil {
 			return nil, err
 		}
 	}

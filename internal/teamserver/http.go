@@ -117,17 +117,22 @@ func (s *Server) admit(r *http.Request, read readCaller) (*caller, error) {
 	if !s.rates.take(fmt.Sprint("token ", c.token), s.opts.Rate) {
 		return nil, wrong(teamwire.CodeTooMany, "this token sends too many requests", "wait a second")
 	}
+	return c, checkFormat(r, c)
+}
+
+// checkFormat refuses a planloop that is too old for the caller's team.
+func checkFormat(r *http.Request, c *caller) (err error) {
 	format := 1
 	if text := r.Header.Get(teamwire.FormatHeader); text != "" {
 		if format, err = strconv.Atoi(text); err != nil {
-			return nil, wrong(teamwire.CodeInvalid, "the header "+teamwire.FormatHeader+" is not a number", "")
+			return wrong(teamwire.CodeInvalid, "the header "+teamwire.FormatHeader+" is not a number", "")
 		}
 	}
 	if format < c.format {
-		return nil, wrong(teamwire.CodeUpdate, fmt.Sprintf("the team uses format %d, and this planloop knows %d", c.format, format),
+		return wrong(teamwire.CodeUpdate, fmt.Sprintf("the team uses format %d, and this planloop knows %d", c.format, format),
 			"update planloop")
 	}
-	return c, nil
+	return nil
 }
 
 // response notes the status of an answer.
