@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -50,32 +49,10 @@ type caller struct {
 	read     time.Time
 }
 
-// callers are those that were read before, by the hash of their token.
-type callers struct {
-	mu    sync.Mutex
-	known map[string]*caller
-}
-
-// mostCallers bounds the memory for them.
-const mostCallers = 10_000
-
-func (all *callers) note(hash []byte, c *caller) {
-	all.mu.Lock()
-	defer all.mu.Unlock()
-	if len(all.known) >= mostCallers {
-		clear(all.known)
-	}
-	if all.known[string(hash)] = c; c == nil {
-		delete(all.known, string(hash))
-	}
-}
-
 // recall returns the holder of a token as it was read at most a minute ago. Its rights may have ended since: before anything is changed or
 // answered, an append or confirm must find that the team's rules still have the caller's number.
 func (s *Server) recall(ctx context.Context, header string) (*caller, error) {
-	s.callers.mu.Lock()
-	c := s.callers.known[string(hashToken(strings.TrimPrefix(header, "Bearer ")))]
-	s.callers.mu.Unlock()
+	c := s.callers.get(string(hashToken(strings.TrimPrefix(header, "Bearer "))), nil)
 	if c == nil || time.Since(c.read) > usedEvery {
 		return s.authenticate(ctx, header)
 	}
@@ -117,13 +94,13 @@ func (s *Server) authenticate(ctx context.Context, header string) (*caller, erro
 		g.rules, t.used IS NULL OR t.used < now() - $2::interval FROM team_token($1) t JOIN team g ON g.id = t.team`, hash, usedEvery).
 		Scan(&c.token, &c.team, &c.teamName, &c.memberID, &c.member, &c.machine, &c.role, &c.format, &c.expires, &c.rules, &isOld)
 	if errors.Is(err, pgx.ErrNoRows) {
-		s.callers.note(hash, nil)
+		s.callers.set(string(hash), nil)
 		return nil, wrong(teamwire.CodeToken, "the token is unknown, has expired or was revoked", "ask an admin of the team for a new one")
 	}
 	if err != nil {
 		return nil, err
 	}
-	s.callers.note(hash, &c)
+	s.callers.set(string(hash), &c)
 	if isOld {
 		err = s.db.InTeam(ctx, c.team, func(tx pgx.Tx) error {
 			_, err := tx.Exec(ctx, "UPDATE token SET used = now() WHERE id = $1", c.token)

@@ -218,40 +218,44 @@ func decode(r *http.Request, into any) error {
 const failuresPerSecond = 1
 
 // rates limits how often something happens, by key.
-type rates struct {
-	mu       sync.Mutex
-	limiters map[string]*limiter
-}
-
-type limiter struct {
-	*rate.Limiter
-	last time.Time
-}
-
-// mostLimiters bounds the memory for keys.
-const mostLimiters = 10_000
+type rates struct{ limiters cache[string, *rate.Limiter] }
 
 // take takes one, if there is one.
-func (all *rates) take(key string, perSecond float64) bool { return all.of(key, perSecond).Allow() }
+func (all *rates) take(key string, perSecond float64) bool {
+	return all.limiters.get(key, func() *rate.Limiter { return rate.NewLimiter(rate.Limit(perSecond), int(perSecond)*4+16) }).Allow()
+}
 
-func (all *rates) of(key string, perSecond float64) *limiter {
-	all.mu.Lock()
-	defer all.mu.Unlock()
-	l := all.limiters[key]
-	if l == nil {
-		if len(all.limiters) >= mostLimiters {
-			for other, l := range all.limiters {
-				if time.Since(l.last) > time.Minute {
-					delete(all.limiters, other)
-				}
-			}
-		}
-		if len(all.limiters) >= mostLimiters {
-			clear(all.limiters)
-		}
-		l = &limiter{Limiter: rate.NewLimiter(rate.Limit(perSecond), int(perSecond)*4+16)}
-		all.limiters[key] = l
+// cache keeps values that can be made again.
+type cache[K comparable, V any] struct {
+	mu  sync.Mutex
+	all map[K]V
+}
+
+// mostCached bounds the memory for a cache.
+const mostCached = 10_000
+
+// get returns the value of a key. If there is none, it keeps that which absent returns; without absent, it returns the zero value.
+func (c *cache[K, V]) get(key K, absent func() V) V {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	value, is := c.all[key]
+	if !is && absent != nil {
+		value = absent()
+		c.put(key, value)
 	}
-	l.last = time.Now()
-	return l
+	return value
+}
+
+func (c *cache[K, V]) set(key K, value V) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.put(key, value)
+}
+
+// put is set with mu held.
+func (c *cache[K, V]) put(key K, value V) {
+	if c.all == nil || len(c.all) >= mostCached {
+		c.all = map[K]V{}
+	}
+	c.all[key] = value
 }

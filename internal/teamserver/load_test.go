@@ -310,7 +310,8 @@ func checkRecords(t *testing.T, laptops []*laptop) map[string]store.Head {
 		var lines []string
 		for more := true; more; {
 			var got teamwire.Records
-			check(t, l.send(t.Context(), l.servers[0], "GET", fmt.Sprintf("/v1/w/shop/t/%s/records?after=%d", l.track, len(lines)), nil, &got))
+			path := fmt.Sprintf("/v1/w/shop/t/%s/records?after=%d", l.track, len(lines))
+			check(t, l.send(t.Context(), l.servers[0], "GET", path, nil, &got))
 			lines, heads[l.track], more = append(lines, got.Records...), got.Head, got.More
 		}
 		for _, record := range records(t, heads[l.track], lines) {

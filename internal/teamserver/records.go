@@ -7,7 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
+	"slices"
 	"strconv"
 	"time"
 
@@ -178,31 +180,23 @@ func (s *Server) noteSeen(w http.ResponseWriter, r *http.Request, c *caller) (an
 	if len(req.Agents)+len(req.Gone) > mostAgents {
 		return nil, wrong(teamwire.CodeTooLarge, fmt.Sprintf("more than %d agents are listed", mostAgents), "list those of the last hour")
 	}
-	var names, gone []string
-	var at, now []time.Time
-	for label, last := range req.Agents {
+	seen := map[string]time.Time{}
+	for _, label := range slices.Concat(slices.Collect(maps.Keys(req.Agents)), req.Gone) {
 		by, err := c.actor(label, "", nil)
 		if err != nil {
 			return nil, err
 		}
-		names, at = append(names, by.Name), append(at, last)
-	}
-	for _, label := range req.Gone {
-		by, err := c.actor(label, "", nil)
-		if err != nil {
-			return nil, err
+		if seen[by.Name] = req.Agents[label]; slices.Contains(req.Gone, label) {
+			seen[by.Name] = time.Time{}
 		}
-		gone, now = append(gone, by.Name), append(now, time.Unix(0, 0))
 	}
 	t, release, err := s.useTrack(r.Context(), c, r.PathValue("ws"), mainTrack, false)
 	if err != nil {
 		return nil, err
 	}
 	defer release()
-	err = errors.Join(s.see(r.Context(), t.team, t.workspace, names, at, true, false),
-		s.see(r.Context(), t.team, t.workspace, gone, now, true, true))
-	presence{s, t}.forget()
-	if err != nil {
+	defer presence{s, t}.forget()
+	if err := s.see(r.Context(), t.team, t.workspace, seen); err != nil {
 		return nil, err
 	}
 	w.WriteHeader(http.StatusNoContent)
@@ -214,24 +208,11 @@ const mostAgents = 200
 
 // listMembers lists the team's members.
 func (s *Server) listMembers(_ http.ResponseWriter, r *http.Request, c *caller) (any, error) {
-	list := []teamwire.Member{}
-	err := s.db.InTeam(r.Context(), c.team, func(tx pgx.Tx) error {
-		rows, err := tx.Query(r.Context(), `SELECT m.name, m.role, coalesce(max(t.used), 'epoch')
-			FROM member m LEFT JOIN token t ON t.member = m.id WHERE m.removed IS NULL GROUP BY m.name, m.role ORDER BY m.name`)
-		if err != nil {
-			return err
+	return postgres.Collect(r.Context(), s.db, c.team, func(row pgx.CollectableRow) (m teamwire.Member, err error) {
+		if err = row.Scan(&m.Name, &m.Role, &m.SeenAt); m.SeenAt.Unix() == 0 {
+			m.SeenAt = time.Time{}
 		}
-		for rows.Next() {
-			var m teamwire.Member
-			if err := rows.Scan(&m.Name, &m.Role, &m.SeenAt); err != nil {
-				return err
-			}
-			if m.SeenAt.Unix() == 0 {
-				m.SeenAt = time.Time{}
-			}
-			list = append(list, m)
-		}
-		return rows.Err()
-	})
-	return list, err
+		return m, err
+	}, `SELECT m.name, m.role, coalesce(max(t.used), 'epoch') FROM member m LEFT JOIN token t ON t.member = m.id
+		WHERE m.removed IS NULL GROUP BY m.name, m.role ORDER BY m.name`)
 }

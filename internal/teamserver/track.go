@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -48,8 +49,7 @@ type track struct {
 type tracks struct {
 	mu   sync.Mutex
 	open map[int64]*track
-	most int                    // tracks that stay open unused
-	ids  map[trackName]trackIDs // found before; they never change
+	most int // tracks that stay open unused
 }
 
 // trackName names a track of a team.
@@ -57,9 +57,6 @@ type trackName struct {
 	team             int64
 	workspace, track string
 }
-
-// mostIDs bounds the memory for them.
-const mostIDs = 10_000
 
 // useTrack returns an open track of the caller's team. release must be called once.
 func (s *Server) useTrack(ctx context.Context, c *caller, workspace, name string, create bool) (t *track, release func(), err error) {
@@ -92,10 +89,7 @@ type trackIDs struct {
 // findTrack returns a track of the caller's team, or pgx.ErrNoRows. The name of another team's finds nothing.
 func (s *Server) findTrack(ctx context.Context, c *caller, workspace, name string) (ids trackIDs, err error) {
 	key := trackName{c.team, workspace, name}
-	s.tracks.mu.Lock()
-	ids, isKnown := s.tracks.ids[key]
-	s.tracks.mu.Unlock()
-	if isKnown {
+	if ids = s.ids.get(key, nil); ids.id != 0 {
 		return ids, nil
 	}
 	found, err := postgres.Collect(ctx, s.db, c.team, func(row pgx.CollectableRow) (ids trackIDs, err error) {
@@ -106,12 +100,7 @@ func (s *Server) findTrack(ctx context.Context, c *caller, workspace, name strin
 	if err != nil || len(found) == 0 {
 		return ids, cmp.Or(err, pgx.ErrNoRows)
 	}
-	s.tracks.mu.Lock()
-	defer s.tracks.mu.Unlock()
-	if len(s.tracks.ids) >= mostIDs {
-		clear(s.tracks.ids)
-	}
-	s.tracks.ids[key] = found[0]
+	s.ids.set(key, found[0])
 	return found[0], nil
 }
 
@@ -278,15 +267,20 @@ func (p presence) LastActivity() (last time.Time) {
 	return last
 }
 
-// see notes signs of life. heard means that the laptop sends them regularly, so that their end says
-// something. The database's clock counts; an earlier time is believed, a later one is not.
-func (s *Server) see(ctx context.Context, team, workspace int64, names []string, at []time.Time, heard, gone bool) error {
+// see notes signs of life by the time of each name. Laptops send them regularly, so that their end says something; one of the zero time
+// says that the agent is gone. The database's clock counts; an earlier time is believed, a later one is not.
+func (s *Server) see(ctx context.Context, team, workspace int64, seen map[string]time.Time) error {
+	names := slices.Collect(maps.Keys(seen))
+	at := make([]time.Time, len(names))
+	gone := make([]bool, len(names))
+	for i, name := range names {
+		at[i], gone[i] = seen[name], seen[name].IsZero()
+	}
 	return s.db.InTeam(ctx, team, func(tx pgx.Tx) error {
 		_, err := tx.Exec(ctx, `INSERT INTO sighting AS s (team, workspace, name, at, heard, gone)
-			SELECT $1, $2, name, least(at, now()), CASE WHEN $5 THEN now() END, $6
-			FROM unnest($3::text[], $4::timestamptz[]) AS u (name, at)
-			ON CONFLICT (workspace, name) DO UPDATE SET at = greatest(s.at, excluded.at), heard = coalesce(excluded.heard, s.heard),
-			gone = excluded.gone`, team, workspace, names, at, heard, gone)
+			SELECT $1, $2, name, least(at, now()), now(), gone FROM unnest($3::text[], $4::timestamptz[], $5::bool[]) AS u (name, at, gone)
+			ON CONFLICT (workspace, name) DO UPDATE SET at = greatest(s.at, excluded.at), heard = excluded.heard, gone = excluded.gone`,
+			team, workspace, names, at, gone)
 		if err == nil {
 			_, err = tx.Exec(ctx, "DELETE FROM sighting WHERE workspace = $1 AND greatest(at, heard) < now() - interval '7 days'",
 				workspace)
