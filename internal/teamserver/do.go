@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/planloop/planloop/internal/session"
 	"github.com/planloop/planloop/internal/store"
 	"github.com/planloop/planloop/internal/store/postgres"
 	"github.com/planloop/planloop/internal/teamwire"
@@ -262,5 +261,3 @@ func (f former) add(now plan.State, facts *plan.Facts) error {
 	facts.FormerPlan = f.body
 	return nil
 }
-
-var _ session.Prepare = former{}.add

@@ -121,7 +121,7 @@ func (l *Log) Append(ctx context.Context, r plan.Record) (store.Head, error) {
 		bound, cancel := context.WithTimeout(ctx, l.db.opts.Wait)
 		defer cancel()
 		l.noteConflict(bound)
-		return store.Head{}, l.describeConflict(ctx, r, err)
+		return store.Head{}, fmt.Errorf("record %d does not follow the last one: %w: read the new records and decide again", r.Seq, err)
 	}
 	if errors.Is(err, store.ErrUnreachable) {
 		return store.Head{}, fmt.Errorf("the change may have been recorded; look before you repeat it: %w", err)
@@ -184,15 +184,6 @@ func toHash(bytes []byte) (store.Hash, error) {
 		return store.Hash{}, fmt.Errorf("%w: a hash has %d bytes", store.ErrDamaged, len(bytes))
 	}
 	return store.Hash(bytes), nil
-}
-
-// describeConflict looks where the log ends now.
-func (l *Log) describeConflict(ctx context.Context, r plan.Record, err error) error {
-	head, lost := l.head(ctx)
-	if lost != nil {
-		return lost
-	}
-	return fmt.Errorf("record %d does not follow the last record, %d: %w: read the new records and decide again", r.Seq, head.Seq, err)
 }
 
 // Purge implements store.Log.
