@@ -52,7 +52,7 @@ type caller struct {
 // recall returns the holder of a token as it was read at most a minute ago. Its rights may have ended since: before anything is changed or
 // answered, an append or confirm must find that the team's rules still have the caller's number.
 func (s *Server) recall(ctx context.Context, header string) (*caller, error) {
-	c := s.callers.get(string(hashToken(strings.TrimPrefix(header, "Bearer "))), nil)
+	c := s.callers.get(string(hashToken(strings.TrimPrefix(header, "Bearer "))))
 	if c == nil || time.Since(c.read) > usedEvery {
 		return s.authenticate(ctx, header)
 	}

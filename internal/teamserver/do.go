@@ -41,7 +41,7 @@ func (s *Server) do(_ http.ResponseWriter, r *http.Request, c *caller) (any, err
 	ch := change{action: action, claims: claims, basis: req.Basis, chain: req.Chain, after: req.After}
 	for round := 0; ; round++ {
 		reply, err := s.doAs(r, c, &req, ch, round > 0)
-		if round == mostRounds || !errors.Is(err, postgres.ErrOld) && (round > 0 || err == nil && reply.Seq > 0 || !isAnswer(err)) {
+		if round == 5 || !errors.Is(err, postgres.ErrOld) && (round > 0 || err == nil && reply.Seq > 0 || !isAnswer(err)) {
 			return reply, err
 		}
 		if c, err = s.readAgain(r); err != nil {
@@ -49,9 +49,6 @@ func (s *Server) do(_ http.ResponseWriter, r *http.Request, c *caller) (any, err
 		}
 	}
 }
-
-// mostRounds bounds the tries of a change while the team's rules change.
-const mostRounds = 5
 
 // isAnswer reports whether an error says something about the request, and nil, that nothing was to be changed: things that must not be
 // said without having looked.

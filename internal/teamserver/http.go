@@ -40,11 +40,7 @@ func (s *Server) Handler() http.Handler {
 		"GET /v1/w/{ws}/t/{track}/values/{name}": s.readValue,
 		"PUT /v1/w/{ws}/t/{track}/values/{name}": s.putValue,
 	} {
-		read := s.authenticate
-		if strings.HasSuffix(pattern, "/do") || strings.HasSuffix(pattern, "/records") { // they confirm the caller themselves
-			read = s.recall
-		}
-		mux.Handle(pattern, s.serve(pattern, read, answer))
+		mux.Handle(pattern, s.serve(pattern, answer))
 	}
 	mux.HandleFunc("/v1/", func(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, r, wrong(teamwire.CodeNotFound, "the API has no such path", "update planloop or the server"))
@@ -69,14 +65,18 @@ func (s *Server) ready(w http.ResponseWriter, r *http.Request) {
 }
 
 // serve authenticates the caller, limits the rate, and writes the endpoint's answer.
-func (s *Server) serve(pattern string, read readCaller, answer endpoint) http.Handler {
+func (s *Server) serve(pattern string, answer endpoint) http.Handler {
+	find := s.authenticate
+	if strings.HasSuffix(pattern, "/do") || strings.HasSuffix(pattern, "/records") { // they confirm the caller themselves
+		find = s.recall
+	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		began := time.Now()
 		out := &response{ResponseWriter: w, status: http.StatusOK}
 		out.Header().Set("Cache-Control", "no-store")
 		out.Header().Set("X-Content-Type-Options", "nosniff")
 		r.Body = http.MaxBytesReader(w, r.Body, teamwire.MaxBody)
-		c, err := s.admit(r, read)
+		c, err := s.admit(r, find)
 		var value any
 		if err == nil {
 			value, err = answer(out, r, c)
@@ -100,12 +100,9 @@ func (s *Server) serve(pattern string, read readCaller, answer endpoint) http.Ha
 	})
 }
 
-// readCaller returns the caller for the header Authorization of a request.
-type readCaller func(ctx context.Context, header string) (*caller, error)
-
-// admit returns the caller of a request that may be answered.
-func (s *Server) admit(r *http.Request, read readCaller) (*caller, error) {
-	c, err := read(r.Context(), r.Header.Get("Authorization"))
+// admit returns the caller of a request that may be answered, found by s.authenticate or s.recall.
+func (s *Server) admit(r *http.Request, find func(context.Context, string) (*caller, error)) (*caller, error) {
+	c, err := find(r.Context(), r.Header.Get("Authorization"))
 	if err != nil {
 		from, _, _ := net.SplitHostPort(r.RemoteAddr)
 		if isWrong(err, teamwire.CodeToken) && !s.rates.take("from "+from, failuresPerSecond) {
@@ -222,7 +219,12 @@ type rates struct{ limiters cache[string, *rate.Limiter] }
 
 // take takes one, if there is one.
 func (all *rates) take(key string, perSecond float64) bool {
-	return all.limiters.get(key, func() *rate.Limiter { return rate.NewLimiter(rate.Limit(perSecond), int(perSecond)*4+16) }).Allow()
+	limiter := all.limiters.get(key)
+	if limiter == nil {
+		limiter = rate.NewLimiter(rate.Limit(perSecond), int(perSecond)*4+16)
+		all.limiters.set(key, limiter)
+	}
+	return limiter.Allow()
 }
 
 // cache keeps values that can be made again.
@@ -234,26 +236,16 @@ type cache[K comparable, V any] struct {
 // mostCached bounds the memory for a cache.
 const mostCached = 10_000
 
-// get returns the value of a key. If there is none, it keeps that which absent returns; without absent, it returns the zero value.
-func (c *cache[K, V]) get(key K, absent func() V) V {
+// get returns the value of a key, or the zero value.
+func (c *cache[K, V]) get(key K) V {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	value, is := c.all[key]
-	if !is && absent != nil {
-		value = absent()
-		c.put(key, value)
-	}
-	return value
+	return c.all[key]
 }
 
 func (c *cache[K, V]) set(key K, value V) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.put(key, value)
-}
-
-// put is set with mu held.
-func (c *cache[K, V]) put(key K, value V) {
 	if c.all == nil || len(c.all) >= mostCached {
 		c.all = map[K]V{}
 	}

@@ -36,9 +36,9 @@ type track struct {
 	name      string
 	log       *postgres.Log
 	session   *session.Session
-	main      *track                // nil: this is the workspace's main
-	rules     atomic.Pointer[rules] // as last read
-	seen      sightings             // of a main track's workspace
+	main      *track                    // nil: this is the workspace's main
+	rules     atomic.Pointer[rules]     // as last read
+	seen      atomic.Pointer[sightings] // of a main track's workspace
 
 	uses int       // by requests, and by the tracks of which it is the main
 	last time.Time // of its last use
@@ -73,7 +73,6 @@ func (s *Server) useTrack(ctx context.Context, c *caller, workspace, name string
 	if err != nil {
 		return nil, nil, err
 	}
-	ids.team, ids.name = c.team, name
 	s.tracks.mu.Lock()
 	defer s.tracks.mu.Unlock()
 	t = s.tracks.use(s, ids)
@@ -89,11 +88,13 @@ type trackIDs struct {
 // findTrack returns a track of the caller's team, or pgx.ErrNoRows. The name of another team's finds nothing.
 func (s *Server) findTrack(ctx context.Context, c *caller, workspace, name string) (ids trackIDs, err error) {
 	key := trackName{c.team, workspace, name}
-	if ids = s.ids.get(key, nil); ids.id != 0 {
+	if ids = s.ids.get(key); ids.id != 0 {
 		return ids, nil
 	}
-	found, err := postgres.Collect(ctx, s.db, c.team, func(row pgx.CollectableRow) (ids trackIDs, err error) {
-		return ids, row.Scan(&ids.workspace, &ids.id, &ids.main)
+	found, err := postgres.Collect(ctx, s.db, c.team, func(row pgx.CollectableRow) (trackIDs, error) {
+		ids := trackIDs{team: c.team, name: name}
+		err := row.Scan(&ids.workspace, &ids.id, &ids.main)
+		return ids, err
 	}, `SELECT w.id, t.id, m.id FROM workspace w JOIN track t ON t.workspace = w.id
 		JOIN track m ON m.workspace = w.id AND m.name = $4 WHERE w.team = $1 AND w.name = $2 AND t.name = $3`,
 		c.team, workspace, name, mainTrack)
@@ -205,7 +206,6 @@ const presenceWait = 2 * time.Second
 
 // sightings are the last signs of life of a workspace's agents, by name.
 type sightings struct {
-	mu   sync.Mutex
 	all  map[string]plan.Sighting
 	read time.Time
 }
@@ -213,12 +213,15 @@ type sightings struct {
 // sightingsAge is how old they may be. A request that is about to be refused reads them again.
 const sightingsAge = time.Second
 
-// of returns the sightings of the track's workspace.
-func (p presence) of() (map[string]plan.Sighting, error) {
-	seen := &cmp.Or(p.track.main, p.track).seen
-	seen.mu.Lock()
-	defer seen.mu.Unlock()
-	if time.Since(seen.read) < sightingsAge {
+// kept is where the sightings of the track's workspace are kept.
+func (p presence) kept() *atomic.Pointer[sightings] { return &cmp.Or(p.track.main, p.track).seen }
+
+// forget makes the next look read the database.
+func (p presence) forget() { p.kept().Store(nil) }
+
+// all returns the sightings of the track's workspace.
+func (p presence) all() (map[string]plan.Sighting, error) {
+	if seen := p.kept().Load(); seen != nil && time.Since(seen.read) < sightingsAge {
 		return seen.all, nil
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), presenceWait)
@@ -235,27 +238,19 @@ func (p presence) of() (map[string]plan.Sighting, error) {
 		p.server.log.Warn("the last signs of life cannot be read", "error", err)
 		return nil, err
 	}
-	seen.all, seen.read = all, began
+	p.kept().Store(&sightings{all, began})
 	return all, nil
-}
-
-// forget makes the next look read the database.
-func (p presence) forget() {
-	seen := &cmp.Or(p.track.main, p.track).seen
-	seen.mu.Lock()
-	defer seen.mu.Unlock()
-	seen.read = time.Time{}
 }
 
 // Seen implements session.Presence. A laptop's agent that has sent heartbeats and stopped is gone.
 func (p presence) Seen(name string) plan.Sighting {
-	all, _ := p.of()
+	all, _ := p.all()
 	return all[name]
 }
 
 // LastActivity implements session.Presence.
 func (p presence) LastActivity() (last time.Time) {
-	all, err := p.of()
+	all, err := p.all()
 	if err != nil {
 		return p.server.clock.now() // planning must not end because the database is slow
 	}

@@ -34,7 +34,7 @@ type Relied struct {
 	Rules int64     // number of the team's rules
 	Until time.Time // the end of the caller's rights
 	Main  *Log      // another log, as it was read before Rely; nil: none
-	main  store.Head
+	args  []any     // of appendQuery
 
 	// Set by a successful append.
 	Head store.Head
@@ -49,8 +49,10 @@ type reliedInContext struct{}
 // Rely returns a context for an append with conditions. With it, Since does not read a log again that probably has not grown:
 // an append to another end is a conflict, after which it reads.
 func Rely(ctx context.Context, on *Relied) context.Context {
+	on.args = []any{on.Rules, on.Until, nil, nil, nil}
 	if on.Main != nil {
-		on.main = on.Main.Known()
+		head := on.Main.Known()
+		on.args = []any{on.Rules, on.Until, on.Main.track, head.Chain, head.Seq}
 	}
 	return context.WithValue(ctx, reliedInContext{}, on)
 }
@@ -58,17 +60,6 @@ func Rely(ctx context.Context, on *Relied) context.Context {
 func reliedOn(ctx context.Context) *Relied {
 	on, _ := ctx.Value(reliedInContext{}).(*Relied)
 	return on
-}
-
-// args are the arguments of appendQuery for it.
-func (on *Relied) args() []any {
-	switch {
-	case on == nil:
-		return []any{nil, nil, nil, nil, nil}
-	case on.Main == nil:
-		return []any{on.Rules, on.Until, nil, nil, nil}
-	}
-	return []any{on.Rules, on.Until, on.Main.track, on.main.Chain, on.main.Seq}
 }
 
 // prepare encodes a record and checks the limits.
@@ -140,7 +131,10 @@ func (l *Log) Append(ctx context.Context, r plan.Record) (store.Head, error) {
 
 // tryAppend appends once, in the transaction that holds the row if there is one.
 func (l *Log) tryAppend(ctx context.Context, chain string, c change) (hash store.Hash, err error) {
-	args := append([]any{l.team, l.track, chain, c.record.Seq, c.record.Phase, c.record.IsOpen, c.line, c.key}, c.relied.args()...)
+	args := []any{l.team, l.track, chain, c.record.Seq, c.record.Phase, c.record.IsOpen, c.line, c.key, nil, nil, nil, nil, nil}
+	if c.relied != nil {
+		copy(args[8:], c.relied.args)
+	}
 	var found []byte
 	if tx := l.takeRow(); tx != nil {
 		defer l.endRow(tx)

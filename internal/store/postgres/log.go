@@ -20,24 +20,19 @@ type Log struct {
 	team, track int64
 	grown       broadcast.Hub
 
-	mu     sync.Mutex
-	closed bool
-	chain  string      // as last seen; an append to another one is a conflict
-	known  *store.Head // as last returned by Since or Append; nil: not yet
-	reads  time.Time   // until then Since reads: another server is appending
-	held   *held       // while this handle holds the lock
+	mu      sync.Mutex
+	closed  bool
+	chain   string     // as last seen; an append to another one is a conflict
+	known   store.Head // as last returned by Since or Append
+	wasRead bool       // known is set
+	reads   time.Time  // until then Since reads: another server is appending
+	held    *held      // while this handle holds the lock
 }
 
 var _ store.Keyed = (*Log)(nil)
 
 // Log returns a handle on the log of a team's track, which EnsureTrack has made. Nothing is read yet; another team's track is not found.
 func (db *DB) Log(team, track int64) *Log { return &Log{db: db, team: team, track: track} }
-
-// turn is the lock of a track in this process.
-type turn struct {
-	token chan struct{} // full while the lock is free
-	users int           // that hold it or wait
-}
 
 // held is the state of a handle with the lock.
 type held struct {
@@ -53,13 +48,12 @@ func (l *Log) Lock(ctx context.Context) (func(), error) {
 	if err := l.checkOpen(); err != nil {
 		return nil, err
 	}
-	t := l.db.joinTurn(l.track)
+	turn := l.db.turn(l.track)
 	ctx, cancel := context.WithTimeout(ctx, l.db.opts.Wait)
 	defer cancel()
 	select {
-	case <-t.token:
+	case <-turn:
 	case <-ctx.Done():
-		l.db.leaveTurn(l.track, t)
 		return nil, fmt.Errorf("%w: try again: %w", store.ErrBusy, ctx.Err())
 	}
 	l.mu.Lock()
@@ -70,30 +64,19 @@ func (l *Log) Lock(ctx context.Context) (func(), error) {
 		l.mu.Lock()
 		l.held = nil
 		l.mu.Unlock()
-		t.token <- struct{}{}
-		l.db.leaveTurn(l.track, t)
+		turn <- struct{}{}
 	}), nil
 }
 
-func (db *DB) joinTurn(track int64) *turn {
+// turn returns the lock of a track in this process, which is free while it is full. It takes little memory, so it is kept.
+func (db *DB) turn(track int64) chan struct{} {
 	db.mu.Lock()
 	defer db.mu.Unlock()
-	t := db.turns[track]
-	if t == nil {
-		t = &turn{token: make(chan struct{}, 1)}
-		t.token <- struct{}{}
-		db.turns[track] = t
+	if db.turns[track] == nil {
+		db.turns[track] = make(chan struct{}, 1)
+		db.turns[track] <- struct{}{}
 	}
-	t.users++
-	return t
-}
-
-func (db *DB) leaveTurn(track int64, t *turn) {
-	db.mu.Lock()
-	defer db.mu.Unlock()
-	if t.users--; t.users == 0 {
-		delete(db.turns, track)
-	}
+	return db.turns[track]
 }
 
 // readsFor is how long Since reads after a conflict.

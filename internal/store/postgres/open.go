@@ -52,8 +52,8 @@ type DB struct {
 	feed     *feed
 
 	mu    sync.Mutex
-	turns map[int64]*turn // the locks of tracks, while used
-	usage map[int64]usage // by team
+	turns map[int64]chan struct{} // the locks of tracks
+	usage map[int64]usage         // by team
 }
 
 const (
@@ -79,7 +79,8 @@ func Open(ctx context.Context, dsn string, opts Options) (*DB, error) {
 	if err != nil {
 		return nil, explain(err)
 	}
-	db := &DB{pool: pool, opts: opts, turns: map[int64]*turn{}, usage: map[int64]usage{}, rowLocks: make(chan struct{}, config.MaxConns/2)}
+	db := &DB{pool: pool, opts: opts, turns: map[int64]chan struct{}{}, usage: map[int64]usage{},
+		rowLocks: make(chan struct{}, config.MaxConns/2)}
 	if err := checkSchema(ctx, pool); err != nil {
 		pool.Close()
 		return nil, err

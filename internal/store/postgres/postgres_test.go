@@ -245,6 +245,56 @@ func TestLines(t *testing.T) {
 	}
 }
 
+// TestRely: an append with conditions is refused once one of them has ended, and Since does not read a log that it has read, until an
+// append conflicts.
+func TestRely(t *testing.T) {
+	dsn := postgrestest.Start(t)
+	db, team, track := postgrestest.OpenTeam(t, dsn)
+	other, _, _ := postgrestest.OpenTeam(t, dsn)
+	log, elsewhere := db.Log(team, track), other.Log(team, track)
+	main := db.Log(team, testenv.Must(db.EnsureTrack(t.Context(), team, "shop", "second"))(t))
+	head := fill(t, log, 1)
+	testenv.Check(t, since(main, store.Head{})) // which is empty
+	is := testenv.Must(log.Lines(t.Context(), 0, 1000))(t)
+	rely := func(rules int64, until time.Duration) context.Context {
+		return postgres.Rely(t.Context(), &postgres.Relied{Rules: rules, Until: time.Now().Add(until), Main: main})
+	}
+	for name, ctx := range map[string]context.Context{"other rules": rely(is.Rules+1, time.Hour), "an end": rely(is.Rules, -time.Second)} {
+		if _, err := log.Append(ctx, mark(2, 1)); !errors.Is(err, postgres.ErrOld) {
+			t.Errorf("with %s: %v", name, err)
+		}
+	}
+	head = testenv.Must(log.Append(rely(is.Rules, time.Hour), mark(2, 1)))(t)
+	before := rely(is.Rules, time.Hour)
+	fill(t, main, 1)
+	if _, err := log.Append(before, mark(3, 1)); !errors.Is(err, postgres.ErrOld) {
+		t.Errorf("after the other log has grown: %v", err)
+	}
+	execute(t, db, `UPDATE team SET format = format + 1`)
+	if _, err := log.Append(rely(is.Rules, time.Hour), mark(3, 1)); !errors.Is(err, postgres.ErrOld) {
+		t.Errorf("after the rules have changed: %v", err)
+	}
+	testenv.Must(elsewhere.Append(t.Context(), mark(3, 1)))(t)
+	now := rely(is.Rules+1, time.Hour)
+	if same, _, err := log.Since(now, head); same != head || err != nil {
+		t.Errorf("the log was read again: %+v, %v", same, err)
+	}
+	if _, err := log.Append(now, mark(3, 2)); !errors.Is(err, store.ErrConflict) {
+		t.Errorf("at another end: %v", err)
+	}
+	if grown, records, err := log.Since(now, head); grown.Seq != 3 || len(records) != 1 || err != nil {
+		t.Errorf("after the conflict: %+v, %d records, %v", grown, len(records), err)
+	}
+	if _, err := log.Append(now, mark(4, 1)); err != nil {
+		t.Error(err)
+	}
+}
+
+func since(log store.Log, head store.Head) error {
+	_, _, err := log.Since(context.Background(), head)
+	return err
+}
+
 // TestServingRole: a role that is only a member of planloop_server can serve; without the membership it is told what it lacks.
 func TestServingRole(t *testing.T) {
 	dsn := postgrestest.Start(t)

@@ -101,24 +101,21 @@ func (l *Log) seenChain(ctx context.Context) (string, error) {
 func (l *Log) know(head store.Head) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.known = &head
+	l.known, l.wasRead = head, true
 }
 
 // Known returns the end up to which the log's user knows it, as by Since and Append; the zero Head at first.
-func (l *Log) Known() (head store.Head) {
+func (l *Log) Known() store.Head {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.known != nil {
-		head = *l.known
-	}
-	return head
+	return l.known
 }
 
 // isKnown reports whether the log probably still ends at a head.
 func (l *Log) isKnown(head store.Head) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.known != nil && head == *l.known && !l.closed && time.Now().After(l.reads)
+	return l.wasRead && head == l.known && !l.closed && time.Now().After(l.reads)
 }
 
 // Head implements store.Log.
