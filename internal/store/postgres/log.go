@@ -79,15 +79,12 @@ func (db *DB) turn(track int64) chan struct{} {
 	return db.turns[track]
 }
 
-// readsFor is how long Since reads after a conflict.
-const readsFor = time.Second
-
 // noteConflict counts a conflict under the lock, and locks the row in the database after the second.
 func (l *Log) noteConflict(ctx context.Context) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	wasRead := time.Now().Before(l.reads) || reliedOn(ctx) == nil
-	if l.reads = time.Now().Add(readsFor); !wasRead {
+	if l.reads = time.Now().Add(time.Second); !wasRead {
 		return
 	}
 	if l.held == nil {
