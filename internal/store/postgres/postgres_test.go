@@ -285,8 +285,15 @@ func TestRely(t *testing.T) {
 	if grown, records, err := log.Since(now, head); grown.Seq != 3 || len(records) != 1 || err != nil {
 		t.Errorf("after the conflict: %+v, %d records, %v", grown, len(records), err)
 	}
-	if _, err := log.Append(now, mark(4, 1)); err != nil {
-		t.Error(err)
+	head = testenv.Must(log.Append(now, mark(4, 1)))(t)
+	var hash []byte // servers of the build before append without conditions
+	line := testenv.Must(store.EncodeRecord(mark(5, 1)))(t)
+	testenv.Check(t, db.InTeam(t.Context(), team, func(tx pgx.Tx) error {
+		const query = `SELECT append_record($1, $2, $3, 5, '', false, $4, 'key')`
+		return tx.QueryRow(t.Context(), query, team, track, head.Chain, line).Scan(&hash)
+	}))
+	if want := head.Hash.Next(line); string(hash) != string(want[:]) {
+		t.Errorf("the hash is %x, want %x", hash, want)
 	}
 }
 
