@@ -230,7 +230,7 @@ func (a Admin) SetSettings(ctx context.Context, team int64, workspace string, se
 			_, err := tx.Exec(ctx, "DELETE FROM policy WHERE team = $1 AND workspace = $2", team, id)
 			return err
 		}
-		now, err := rulesIn(ctx, tx, team, id, 0, "")
+		now, err := rulesIn(ctx, tx, team, id)
 		if err != nil {
 			return err
 		}
@@ -256,7 +256,7 @@ func (a Admin) Settings(ctx context.Context, team int64, workspace string) (set 
 			Scan(&id); err != nil {
 			return err
 		}
-		r, err := rulesIn(ctx, tx, team, id, 0, "")
+		r, err := rulesIn(ctx, tx, team, id)
 		set, members = r.settings, r.members
 		return err
 	})

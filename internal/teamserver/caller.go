@@ -7,6 +7,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"net/http"
 	"strings"
 	"time"
 
@@ -44,6 +45,36 @@ type caller struct {
 	role     teamwire.Role
 	format   int
 	expires  time.Time
+	rules    int64 // number of the team's rules when it was read
+	read     time.Time
+}
+
+// recall returns the holder of a token as it was read at most a minute ago. Its rights may have ended since: before anything is changed or
+// answered, an append or confirm must find that the team's rules still have the caller's number.
+func (s *Server) recall(ctx context.Context, header string) (*caller, error) {
+	c := s.callers.get(string(hashToken(strings.TrimPrefix(header, "Bearer "))))
+	if c == nil || time.Since(c.read) > usedEvery {
+		return s.authenticate(ctx, header)
+	}
+	return c, nil
+}
+
+// readAgain returns the caller of a request with its present rights.
+func (s *Server) readAgain(r *http.Request) (*caller, error) {
+	c, err := s.authenticate(r.Context(), r.Header.Get("Authorization"))
+	if err == nil {
+		err = checkFormat(r, c)
+	}
+	return c, err
+}
+
+// confirm checks that a caller's rights lasted at least until the team's rules had a number.
+func (s *Server) confirm(r *http.Request, c *caller, rules int64) error {
+	if rules == c.rules && s.clock.now().Before(c.expires) {
+		return nil
+	}
+	_, err := s.readAgain(r)
+	return err
 }
 
 // usedEvery limits how often the last use of a token is noted.
@@ -56,17 +87,20 @@ func (s *Server) authenticate(ctx context.Context, header string) (*caller, erro
 	if !isBearer || !strings.HasPrefix(token, tokenPrefix) || len(token) > 200 {
 		return nil, wrong(teamwire.CodeToken, "the request has no token", "send the header Authorization: Bearer TOKEN")
 	}
-	var c caller
+	hash := hashToken(token)
+	c := caller{read: time.Now()}
 	var isOld bool
-	err := s.pool.QueryRow(ctx, `SELECT token, team, team_name, member, member_name, machine, role, format, expires,
-		used IS NULL OR used < now() - $2::interval FROM team_token($1)`, hashToken(token), usedEvery).
-		Scan(&c.token, &c.team, &c.teamName, &c.memberID, &c.member, &c.machine, &c.role, &c.format, &c.expires, &isOld)
+	err := s.pool.QueryRow(ctx, `SELECT t.token, t.team, t.team_name, t.member, t.member_name, t.machine, t.role, t.format, t.expires,
+		g.rules, t.used IS NULL OR t.used < now() - $2::interval FROM team_token($1) t JOIN team g ON g.id = t.team`, hash, usedEvery).
+		Scan(&c.token, &c.team, &c.teamName, &c.memberID, &c.member, &c.machine, &c.role, &c.format, &c.expires, &c.rules, &isOld)
 	if errors.Is(err, pgx.ErrNoRows) {
+		s.callers.set(string(hash), nil)
 		return nil, wrong(teamwire.CodeToken, "the token is unknown, has expired or was revoked", "ask an admin of the team for a new one")
 	}
 	if err != nil {
 		return nil, err
 	}
+	s.callers.set(string(hash), &c)
 	if isOld {
 		err = s.db.InTeam(ctx, c.team, func(tx pgx.Tx) error {
 			_, err := tx.Exec(ctx, "UPDATE token SET used = now() WHERE id = $1", c.token)

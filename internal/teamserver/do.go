@@ -9,8 +9,8 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/planloop/planloop/internal/session"
 	"github.com/planloop/planloop/internal/store"
+	"github.com/planloop/planloop/internal/store/postgres"
 	"github.com/planloop/planloop/internal/teamwire"
 	"github.com/planloop/planloop/plan"
 )
@@ -38,21 +38,60 @@ func (s *Server) do(_ http.ResponseWriter, r *http.Request, c *caller) (any, err
 			return nil, err
 		}
 	}
-	by, err := c.actor(req.Agent, req.Kind, action)
-	if err != nil {
+	ch := change{action: action, claims: claims, basis: req.Basis, chain: req.Chain, after: req.After}
+	for round := 0; ; round++ {
+		reply, err := s.doAs(r, c, &req, ch, round > 0)
+		if round == 5 || !errors.Is(err, postgres.ErrOld) && (round > 0 || err == nil && reply.Seq > 0 || !isAnswer(err)) {
+			return reply, err
+		}
+		if c, err = s.readAgain(r); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// isAnswer reports whether an error says something about the request, and nil, that nothing was to be changed: things that must not be
+// said without having looked.
+func isAnswer(err error) bool {
+	return err == nil || errors.As(err, new(*plan.ValidationError)) || errors.As(err, new(*teamwire.Error))
+}
+
+// doAs decides about a request of a caller. If now is false, it relies on what was read before: then only the answer that the change was
+// recorded counts, since the append checks all that.
+func (s *Server) doAs(r *http.Request, c *caller, req *teamwire.DoRequest, ch change, now bool) (reply *teamwire.DoReply, err error) {
+	ctx := r.Context()
+	if ch.by, err = c.actor(req.Agent, req.Kind, ch.action); err != nil {
 		return nil, err
 	}
 	if req.Scope != nil { // it only takes rights away
-		by.Scope = *req.Scope
+		ch.by.Scope = *req.Scope
 	}
-	t, release, err := s.useTrack(r.Context(), c, r.PathValue("ws"), r.PathValue("track"), true)
+	t, release, err := s.useTrack(ctx, c, r.PathValue("ws"), r.PathValue("track"), now)
 	if err != nil {
 		return nil, err
 	}
 	defer release()
 	key := sha256.Sum256(fmt.Appendf(nil, "%d %s", c.memberID, req.Key)) // one member cannot take another's key
-	return s.decide(r.Context(), t, change{by: by, action: action, claims: claims, basis: req.Basis, key: hex.EncodeToString(key[:]),
-		on: c.member + "'s " + c.machine, chain: req.Chain, after: req.After})
+	ch.key, ch.on = hex.EncodeToString(key[:16]), c.member+"'s "+c.machine
+	var rules rules
+	if known := t.rules.Load(); known != nil && !now {
+		rules, rules.keyed = *known, 0
+		head := t.log.Known()
+		rules.chain, rules.seq = head.Chain, head.Seq
+	} else if rules, err = s.readRules(ctx, t.team, t, ch.key); err != nil {
+		return nil, err
+	}
+	if now {
+		presence{s, t}.forget()
+		if _, err := t.session.State(ctx); err != nil { // reads the log and that of main
+			return nil, err
+		}
+	}
+	ch.relied = &postgres.Relied{Rules: min(c.rules, rules.number), Until: c.expires}
+	if t.main != nil {
+		ch.relied.Main = t.main.log
+	}
+	return s.decide(ctx, t, rules, ch)
 }
 
 // decodeAction reads an action that a token may ask for at all.
@@ -98,6 +137,7 @@ type change struct {
 	on     string      // the caller's machine, as "ann's laptop"
 	chain  string      // of the caller's copy of the log; "" for none
 	after  plan.Revision
+	relied *postgres.Relied // checked by the append; nil: nothing
 }
 
 // errChanged means that the caller's checks no longer hold.
@@ -106,14 +146,10 @@ func errChanged() error {
 }
 
 // decide decides about a change on the newest state of a track, and records it.
-func (s *Server) decide(ctx context.Context, t *track, ch change) (*teamwire.DoReply, error) {
-	rules, err := s.readRules(ctx, t.team, t, ch.key)
-	if err != nil {
-		return nil, err
-	}
+func (s *Server) decide(ctx context.Context, t *track, rules rules, ch change) (*teamwire.DoReply, error) {
 	if rules.keyed > 0 {
 		reply := &teamwire.DoReply{Seq: rules.keyed}
-		return reply, s.addRecords(ctx, t, ch.after, reply)
+		return reply, addRecords(ctx, t, ch.after, reply)
 	}
 	if ch.chain != "" && ch.chain != rules.chain && rules.seq > 0 || ch.after > rules.seq {
 		return nil, chainError(store.Head{Chain: rules.chain, Seq: rules.seq})
@@ -125,7 +161,11 @@ func (s *Server) decide(ctx context.Context, t *track, ch change) (*teamwire.DoR
 	if err != nil {
 		return nil, err
 	}
-	outcome, err := t.session.Do(store.WithKey(ctx, ch.key), ch.by, ch.action, func(now plan.State, facts *plan.Facts) error {
+	recording := store.WithKey(ctx, ch.key)
+	if ch.relied != nil {
+		recording = postgres.Rely(recording, ch.relied)
+	}
+	outcome, err := t.session.Do(recording, ch.by, ch.action, func(now plan.State, facts *plan.Facts) error {
 		if ch.basis != nil && *ch.basis != plan.BasisOf(now) {
 			return errChanged()
 		}
@@ -138,11 +178,7 @@ func (s *Server) decide(ctx context.Context, t *track, ch change) (*teamwire.DoR
 		return former.add(now, facts)
 	})
 	if errors.Is(err, store.ErrRepeated) { // another try with the same key was faster
-		reply := &teamwire.DoReply{}
-		if reply.Seq, _, err = t.log.ByKey(ctx, ch.key); err == nil {
-			err = s.addRecords(ctx, t, ch.after, reply)
-		}
-		return reply, err
+		return nil, postgres.ErrOld // the next look finds its record
 	}
 	if err != nil {
 		return nil, s.pointToPage(err, ch)
@@ -151,12 +187,18 @@ func (s *Server) decide(ctx context.Context, t *track, ch change) (*teamwire.DoR
 	if len(outcome.Events) > 0 {
 		reply.Seq = outcome.After.Revision
 		s.metrics.records.Add(1)
+		if ch.relied != nil && ch.after+1 == reply.Seq {
+			reply.Head, reply.Records = ch.relied.Head, []string{string(ch.relied.Line)}
+			return reply, nil
+		}
 	}
-	return reply, s.addRecords(ctx, t, ch.after, reply)
+	return reply, addRecords(ctx, t, ch.after, reply)
 }
 
-func (s *Server) addRecords(ctx context.Context, t *track, after plan.Revision, reply *teamwire.DoReply) (err error) {
-	reply.Head, reply.Records, reply.More, err = recordsAfter(ctx, t, after)
+// addRecords adds the head of a track and its records after a revision, as many as fit an answer.
+func addRecords(ctx context.Context, t *track, after plan.Revision, reply *teamwire.DoReply) error {
+	is, err := t.log.Lines(ctx, after, teamwire.MaxRecords)
+	reply.Head, reply.Records, reply.More = is.Head, append([]string{}, is.Lines...), is.More
 	return err
 }
 
@@ -217,5 +259,3 @@ func (f former) add(now plan.State, facts *plan.Facts) error {
 	facts.FormerPlan = f.body
 	return nil
 }
-
-var _ session.Prepare = former{}.add

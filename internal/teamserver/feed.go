@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 
@@ -138,19 +139,29 @@ func (s *Server) follow(ctx context.Context, f *feed) {
 	}
 	tick := time.NewTicker(feedEvery)
 	defer tick.Stop()
-	for ctx.Err() == nil {
-		heads, err := s.heads(ctx, f.team, f.workspace)
-		if err != nil && ctx.Err() == nil {
-			s.log.Warn("the heads of a workspace cannot be read", "error", err)
+	var ids []int64               // of the tracks that grew
+	elsewhere := map[int64]bool{} // tracks of the team's other workspaces
+	for all := true; ctx.Err() == nil; {
+		if all || len(ids) > 0 {
+			heads, err := s.heads(ctx, f.team, f.workspace, ids...)
+			if err != nil && ctx.Err() == nil {
+				s.log.Warn("the heads of a workspace cannot be read", "error", err)
+			}
+			for _, id := range ids {
+				elsewhere[id] = err == nil && !slices.ContainsFunc(heads, func(h trackHead) bool { return h.id == id })
+			}
+			f.tell(heads)
 		}
-		f.tell(heads)
+		all, ids = false, nil
 		select {
 		case <-ctx.Done():
-		case _, open := <-grown:
+		case found, open := <-grown:
 			if !open {
 				grown = nil // the tick remains
 			}
+			ids = slices.DeleteFunc(found, func(id int64) bool { return elsewhere[id] })
 		case <-tick.C:
+			all = true
 		}
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"github.com/planloop/planloop/internal/store"
+	"github.com/planloop/planloop/internal/store/postgres"
 	"github.com/planloop/planloop/internal/teamwire"
 	"github.com/planloop/planloop/plan"
 )
@@ -65,13 +66,17 @@ func (s *Server) ready(w http.ResponseWriter, r *http.Request) {
 
 // serve authenticates the caller, limits the rate, and writes the endpoint's answer.
 func (s *Server) serve(pattern string, answer endpoint) http.Handler {
+	find := s.authenticate
+	if strings.HasSuffix(pattern, "/do") || strings.HasSuffix(pattern, "/records") { // they confirm the caller themselves
+		find = s.recall
+	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		began := time.Now()
 		out := &response{ResponseWriter: w, status: http.StatusOK}
 		out.Header().Set("Cache-Control", "no-store")
 		out.Header().Set("X-Content-Type-Options", "nosniff")
 		r.Body = http.MaxBytesReader(w, r.Body, teamwire.MaxBody)
-		c, err := s.admit(r)
+		c, err := s.admit(r, find)
 		var value any
 		if err == nil {
 			value, err = answer(out, r, c)
@@ -95,9 +100,9 @@ func (s *Server) serve(pattern string, answer endpoint) http.Handler {
 	})
 }
 
-// admit returns the caller of a request that may be answered.
-func (s *Server) admit(r *http.Request) (*caller, error) {
-	c, err := s.authenticate(r.Context(), r.Header.Get("Authorization"))
+// admit returns the caller of a request that may be answered, found by s.authenticate or s.recall.
+func (s *Server) admit(r *http.Request, find func(context.Context, string) (*caller, error)) (*caller, error) {
+	c, err := find(r.Context(), r.Header.Get("Authorization"))
 	if err != nil {
 		from, _, _ := net.SplitHostPort(r.RemoteAddr)
 		if isWrong(err, teamwire.CodeToken) && !s.rates.take("from "+from, failuresPerSecond) {
@@ -109,17 +114,22 @@ func (s *Server) admit(r *http.Request) (*caller, error) {
 	if !s.rates.take(fmt.Sprint("token ", c.token), s.opts.Rate) {
 		return nil, wrong(teamwire.CodeTooMany, "this token sends too many requests", "wait a second")
 	}
+	return c, checkFormat(r, c)
+}
+
+// checkFormat refuses a planloop that is too old for the caller's team.
+func checkFormat(r *http.Request, c *caller) (err error) {
 	format := 1
 	if text := r.Header.Get(teamwire.FormatHeader); text != "" {
 		if format, err = strconv.Atoi(text); err != nil {
-			return nil, wrong(teamwire.CodeInvalid, "the header "+teamwire.FormatHeader+" is not a number", "")
+			return wrong(teamwire.CodeInvalid, "the header "+teamwire.FormatHeader+" is not a number", "")
 		}
 	}
 	if format < c.format {
-		return nil, wrong(teamwire.CodeUpdate, fmt.Sprintf("the team uses format %d, and this planloop knows %d", c.format, format),
+		return wrong(teamwire.CodeUpdate, fmt.Sprintf("the team uses format %d, and this planloop knows %d", c.format, format),
 			"update planloop")
 	}
-	return c, nil
+	return nil
 }
 
 // response notes the status of an answer.
@@ -174,7 +184,7 @@ func (s *Server) describe(r *http.Request, err error) *teamwire.Error {
 		s.log.Error("a request failed", "path", r.Pattern, "error", err)
 	}
 	problem := "the server failed, and its log says why"
-	for _, known := range []error{store.ErrBusy, store.ErrConflict, store.ErrUnreachable, store.ErrFull, store.ErrReadOnly,
+	for _, known := range []error{postgres.ErrOld, store.ErrBusy, store.ErrConflict, store.ErrUnreachable, store.ErrFull, store.ErrReadOnly,
 		store.ErrDamaged} {
 		if errors.Is(err, known) {
 			problem = known.Error()
@@ -205,40 +215,39 @@ func decode(r *http.Request, into any) error {
 const failuresPerSecond = 1
 
 // rates limits how often something happens, by key.
-type rates struct {
-	mu       sync.Mutex
-	limiters map[string]*limiter
-}
-
-type limiter struct {
-	*rate.Limiter
-	last time.Time
-}
-
-// mostLimiters bounds the memory for keys.
-const mostLimiters = 10_000
+type rates struct{ limiters cache[string, *rate.Limiter] }
 
 // take takes one, if there is one.
-func (all *rates) take(key string, perSecond float64) bool { return all.of(key, perSecond).Allow() }
-
-func (all *rates) of(key string, perSecond float64) *limiter {
-	all.mu.Lock()
-	defer all.mu.Unlock()
-	l := all.limiters[key]
-	if l == nil {
-		if len(all.limiters) >= mostLimiters {
-			for other, l := range all.limiters {
-				if time.Since(l.last) > time.Minute {
-					delete(all.limiters, other)
-				}
-			}
-		}
-		if len(all.limiters) >= mostLimiters {
-			clear(all.limiters)
-		}
-		l = &limiter{Limiter: rate.NewLimiter(rate.Limit(perSecond), int(perSecond)*4+16)}
-		all.limiters[key] = l
+func (all *rates) take(key string, perSecond float64) bool {
+	limiter := all.limiters.get(key)
+	if limiter == nil {
+		limiter = rate.NewLimiter(rate.Limit(perSecond), int(perSecond)*4+16)
+		all.limiters.set(key, limiter)
 	}
-	l.last = time.Now()
-	return l
+	return limiter.Allow()
+}
+
+// cache keeps values that can be made again.
+type cache[K comparable, V any] struct {
+	mu  sync.Mutex
+	all map[K]V
+}
+
+// mostCached bounds the memory for a cache.
+const mostCached = 10_000
+
+// get returns the value of a key, or the zero value.
+func (c *cache[K, V]) get(key K) V {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.all[key]
+}
+
+func (c *cache[K, V]) set(key K, value V) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.all == nil || len(c.all) >= mostCached {
+		c.all = map[K]V{}
+	}
+	c.all[key] = value
 }

@@ -2,29 +2,24 @@ package teamserver
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
+	"slices"
 	"strconv"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 
 	"github.com/planloop/planloop/internal/store"
+	"github.com/planloop/planloop/internal/store/postgres"
 	"github.com/planloop/planloop/internal/teamwire"
 	"github.com/planloop/planloop/plan"
 )
-
-// recordsAfter returns the head of a track and its records after a revision, as many as fit an answer.
-func recordsAfter(ctx context.Context, t *track, after plan.Revision) (head store.Head, lines []string, more bool, err error) {
-	head, lines, more, err = t.log.Lines(ctx, after, teamwire.MaxRecords)
-	if lines == nil {
-		lines = []string{}
-	}
-	return head, lines, more, err
-}
 
 // readRecords answers with the records after one, and waits for some if the caller says so.
 func (s *Server) readRecords(_ http.ResponseWriter, r *http.Request, c *caller) (any, error) {
@@ -39,21 +34,20 @@ func (s *Server) readRecords(_ http.ResponseWriter, r *http.Request, c *caller) 
 	}
 	t, release, err := s.useTrack(r.Context(), c, r.PathValue("ws"), r.PathValue("track"), false)
 	if err != nil {
-		return nil, err
+		return nil, cmp.Or(s.confirm(r, c, 0), err)
 	}
 	defer release()
 	ctx, cancel := s.untilEnd(r.Context())
 	defer cancel()
-	head, err := s.waitForRecord(ctx, t, plan.Revision(after), query.Get("chain"), min(wait, teamwire.MaxWait))
-	if err != nil {
-		return nil, err
+	chain := query.Get("chain")
+	is, err := s.waitForRecord(ctx, t, plan.Revision(after), chain, min(wait, teamwire.MaxWait))
+	if ended := s.confirm(r, c, is.Rules); err != nil || ended != nil {
+		return nil, cmp.Or(ended, err)
 	}
-	if chain := query.Get("chain"); chain != "" && chain != head.Chain && head.Seq > 0 || plan.Revision(after) > head.Seq {
-		return nil, chainError(head)
+	if chain != "" && chain != is.Head.Chain && is.Head.Seq > 0 || plan.Revision(after) > is.Head.Seq {
+		return nil, chainError(is.Head)
 	}
-	var answer teamwire.Records
-	answer.Head, answer.Records, answer.More, err = recordsAfter(r.Context(), t, plan.Revision(after))
-	return answer, err
+	return teamwire.Records{Head: is.Head, Records: append([]string{}, is.Lines...), More: is.More}, nil
 }
 
 // untilEnd returns a context that also ends when the server stops.
@@ -63,26 +57,27 @@ func (s *Server) untilEnd(ctx context.Context) (context.Context, context.CancelF
 	return ctx, func() { stop(); cancel() }
 }
 
-// waitForRecord returns the head once the log has a record after one or is another chain, or at the end of the wait.
-func (s *Server) waitForRecord(ctx context.Context, t *track, after plan.Revision, chain string, wait time.Duration) (store.Head, error) {
+// waitForRecord returns the records once the log has one after a number or is another chain, or at the end of the wait.
+func (s *Server) waitForRecord(ctx context.Context, t *track, after plan.Revision, chain string, wait time.Duration) (
+	postgres.Lines, error) {
 	timed, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
 	var grown <-chan struct{}
 	for {
-		head, err := t.log.Head(context.WithoutCancel(ctx))
-		if err != nil || wait == 0 || head.Seq != after || chain != "" && head.Chain != chain {
-			return head, err
+		is, err := t.log.Lines(context.WithoutCancel(ctx), after, teamwire.MaxRecords)
+		if err != nil || wait == 0 || is.Head.Seq != after || chain != "" && is.Head.Chain != chain {
+			return is, err
 		}
 		if grown == nil {
 			if grown, err = t.log.Watch(timed); timed.Err() != nil {
-				return head, nil
+				return is, nil
 			} else if err != nil {
-				return head, err
+				return is, err
 			}
 			continue // it may have grown before the watch began
 		}
 		if _, open := <-grown; !open {
-			return head, nil
+			return is, nil
 		}
 	}
 }
@@ -124,24 +119,17 @@ type trackHead struct {
 	isOpen bool
 }
 
-// heads returns the heads of a workspace's tracks that have records, by name.
-func (s *Server) heads(ctx context.Context, team int64, workspace string) (heads []trackHead, err error) {
-	err = s.db.InTeam(ctx, team, func(tx pgx.Tx) error {
-		rows, err := tx.Query(ctx, `SELECT t.id, t.name, t.chain, t.seq, t.hash, t.phase, t.is_open FROM track t
-			JOIN workspace w ON w.id = t.workspace WHERE w.team = $1 AND w.name = $2 AND t.seq > 0 ORDER BY t.name`, team, workspace)
-		if err != nil {
-			return err
+// heads returns the heads of a workspace's tracks that have records, by name; of those with these ids if any is given.
+func (s *Server) heads(ctx context.Context, team int64, workspace string, ids ...int64) ([]trackHead, error) {
+	return postgres.Collect(ctx, s.db, team, func(row pgx.CollectableRow) (h trackHead, err error) {
+		var hash []byte
+		if err = row.Scan(&h.id, &h.track, &h.head.Chain, &h.head.Seq, &hash, &h.head.Phase, &h.isOpen); err == nil && len(hash) == 32 {
+			h.head.Hash = store.Hash(hash)
 		}
-		heads, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (h trackHead, err error) {
-			var hash []byte
-			if err = row.Scan(&h.id, &h.track, &h.head.Chain, &h.head.Seq, &hash, &h.head.Phase, &h.isOpen); err == nil && len(hash) == 32 {
-				h.head.Hash = store.Hash(hash)
-			}
-			return h, err
-		})
-		return err
-	})
-	return heads, err
+		return h, err
+	}, `SELECT t.id, t.name, t.chain, t.seq, t.hash, t.phase, t.is_open FROM track t JOIN workspace w ON w.id = t.workspace
+		WHERE w.team = $1 AND w.name = $2 AND t.seq > 0 AND ($3::bigint[] IS NULL OR t.id = ANY ($3)) ORDER BY t.name`,
+		team, workspace, ids)
 }
 
 // putValue keeps a value that is too large for the log. Its name must be its digest.
@@ -192,30 +180,23 @@ func (s *Server) noteSeen(w http.ResponseWriter, r *http.Request, c *caller) (an
 	if len(req.Agents)+len(req.Gone) > mostAgents {
 		return nil, wrong(teamwire.CodeTooLarge, fmt.Sprintf("more than %d agents are listed", mostAgents), "list those of the last hour")
 	}
-	var names, gone []string
-	var at, now []time.Time
-	for label, last := range req.Agents {
+	seen := map[string]time.Time{}
+	for _, label := range slices.Concat(slices.Collect(maps.Keys(req.Agents)), req.Gone) {
 		by, err := c.actor(label, "", nil)
 		if err != nil {
 			return nil, err
 		}
-		names, at = append(names, by.Name), append(at, last)
-	}
-	for _, label := range req.Gone {
-		by, err := c.actor(label, "", nil)
-		if err != nil {
-			return nil, err
+		if seen[by.Name] = req.Agents[label]; slices.Contains(req.Gone, label) {
+			seen[by.Name] = time.Time{}
 		}
-		gone, now = append(gone, by.Name), append(now, time.Unix(0, 0))
 	}
 	t, release, err := s.useTrack(r.Context(), c, r.PathValue("ws"), mainTrack, false)
 	if err != nil {
 		return nil, err
 	}
 	defer release()
-	err = errors.Join(s.see(r.Context(), t.team, t.workspace, names, at, true, false),
-		s.see(r.Context(), t.team, t.workspace, gone, now, true, true))
-	if err != nil {
+	defer presence{s, t}.forget()
+	if err := s.see(r.Context(), t.team, t.workspace, seen); err != nil {
 		return nil, err
 	}
 	w.WriteHeader(http.StatusNoContent)
@@ -227,24 +208,11 @@ const mostAgents = 200
 
 // listMembers lists the team's members.
 func (s *Server) listMembers(_ http.ResponseWriter, r *http.Request, c *caller) (any, error) {
-	list := []teamwire.Member{}
-	err := s.db.InTeam(r.Context(), c.team, func(tx pgx.Tx) error {
-		rows, err := tx.Query(r.Context(), `SELECT m.name, m.role, coalesce(max(t.used), 'epoch')
-			FROM member m LEFT JOIN token t ON t.member = m.id WHERE m.removed IS NULL GROUP BY m.name, m.role ORDER BY m.name`)
-		if err != nil {
-			return err
+	return postgres.Collect(r.Context(), s.db, c.team, func(row pgx.CollectableRow) (m teamwire.Member, err error) {
+		if err = row.Scan(&m.Name, &m.Role, &m.SeenAt); m.SeenAt.Unix() == 0 {
+			m.SeenAt = time.Time{}
 		}
-		for rows.Next() {
-			var m teamwire.Member
-			if err := rows.Scan(&m.Name, &m.Role, &m.SeenAt); err != nil {
-				return err
-			}
-			if m.SeenAt.Unix() == 0 {
-				m.SeenAt = time.Time{}
-			}
-			list = append(list, m)
-		}
-		return rows.Err()
-	})
-	return list, err
+		return m, err
+	}, `SELECT m.name, m.role, coalesce(max(t.used), 'epoch') FROM member m LEFT JOIN token t ON t.member = m.id
+		WHERE m.removed IS NULL GROUP BY m.name, m.role ORDER BY m.name`)
 }

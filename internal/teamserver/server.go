@@ -38,7 +38,9 @@ type Server struct {
 	log     *slog.Logger
 	clock   clock
 	tracks  *tracks
-	people  *people // nil: there is no page
+	people  *people                    // nil: there is no page
+	callers cache[string, *caller]     // by the hash of their token, as last read
+	ids     cache[trackName, trackIDs] // of tracks; they never change
 	feeds   feeds
 	rates   rates
 	metrics metrics
@@ -52,9 +54,8 @@ type Server struct {
 func New(ctx context.Context, db *postgres.DB, opts Options) (*Server, error) {
 	s := &Server{db: db, pool: db.Pool(), opts: opts, log: cmp.Or(opts.Logger, slog.New(slog.DiscardHandler))}
 	s.opts.Rate, s.opts.CheckEvery = cmp.Or(opts.Rate, 50), cmp.Or(opts.CheckEvery, 10*time.Second)
-	s.tracks = &tracks{open: map[int64]*track{}, most: 512, ids: map[trackName]trackIDs{}}
+	s.tracks = &tracks{open: map[int64]*track{}, most: 512}
 	s.feeds.open = map[int64]*feed{}
-	s.rates.limiters = map[string]*limiter{}
 	if err := s.clock.adjust(ctx, s.pool); err != nil {
 		return nil, err
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/jackc/pgx/v5"
 
+	"github.com/planloop/planloop/internal/store/postgres"
 	"github.com/planloop/planloop/internal/teamwire"
 	"github.com/planloop/planloop/plan"
 )
@@ -120,6 +121,7 @@ type rules struct {
 	settings Settings
 	members  []string // not removed
 	sharing  int64    // the member that is importing a history; 0: none
+	number   int64    // grows with each change of these and of callers' rights
 
 	chain string        // of the track
 	seq   plan.Revision // of its last record
@@ -128,23 +130,29 @@ type rules struct {
 
 // readRules reads them as they are now, and finds the record with a key.
 func (s *Server) readRules(ctx context.Context, team int64, t *track, key string) (r rules, err error) {
-	err = s.db.InTeam(ctx, team, func(tx pgx.Tx) error {
-		r, err = rulesIn(ctx, tx, team, t.workspace, t.id, key)
-		return err
-	})
-	return r, err
+	found, err := postgres.Collect(ctx, s.db, team, scanRules, rulesQuery, team, t.workspace, t.id, key)
+	if err != nil {
+		return r, err
+	}
+	t.rules.Store(&found[0])
+	return found[0], nil
 }
 
-func rulesIn(ctx context.Context, tx pgx.Tx, team, workspace, track int64, key string) (r rules, err error) {
-	var settings []byte
-	err = tx.QueryRow(ctx, `SELECT
+func rulesIn(ctx context.Context, tx pgx.Tx, team, workspace int64) (rules, error) {
+	rows, _ := tx.Query(ctx, rulesQuery, team, workspace, 0, "") // CollectExactlyOneRow returns its error
+	return pgx.CollectExactlyOneRow(rows, scanRules)
+}
+
+const rulesQuery = `SELECT coalesce((SELECT rules FROM team WHERE id = $1), 0),
 		coalesce((SELECT settings FROM policy WHERE team = $1 AND workspace IN (0, $2) ORDER BY workspace DESC LIMIT 1), '{}'),
 		(SELECT coalesce(array_agg(name ORDER BY name), '{}') FROM member WHERE team = $1 AND removed IS NULL),
 		coalesce((SELECT member FROM sharing WHERE track = $3), 0),
 		coalesce((SELECT chain FROM track WHERE id = $3), ''), coalesce((SELECT seq FROM track WHERE id = $3), 0),
-		coalesce((SELECT seq FROM record WHERE team = $1 AND track = $3 AND key = $4), 0)`, team, workspace, track, key).
-		Scan(&settings, &r.members, &r.sharing, &r.chain, &r.seq, &r.keyed)
-	if err != nil {
+		coalesce((SELECT seq FROM record WHERE team = $1 AND track = $3 AND key = $4), 0)`
+
+func scanRules(row pgx.CollectableRow) (r rules, err error) {
+	var settings []byte
+	if err := row.Scan(&r.number, &settings, &r.members, &r.sharing, &r.chain, &r.seq, &r.keyed); err != nil {
 		return rules{}, err
 	}
 	// A newer server's rule, which this one could not keep, is an error.

@@ -1,6 +1,7 @@
 package teamserver
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -49,8 +50,12 @@ func (s *Server) share(_ http.ResponseWriter, r *http.Request, c *caller) (any, 
 		return teamwire.ShareReply{Head: head}, nil
 	}
 	from := c.member + "'s " + c.machine
-	reply, err := s.decide(r.Context(), t, change{by: plan.NewActor(plan.ChannelEngine, c.member), action: plan.ShareTrack{From: from},
-		after: head.Seq})
+	rules, err := s.readRules(r.Context(), t.team, t, "")
+	if err != nil {
+		return nil, err
+	}
+	reply, err := s.decide(r.Context(), t, rules, change{by: plan.NewActor(plan.ChannelEngine, c.member),
+		action: plan.ShareTrack{From: from}, after: head.Seq})
 	if err != nil {
 		return nil, err
 	}
@@ -150,25 +155,15 @@ func cleanTexts(data []byte) ([]byte, error) {
 	var b strings.Builder
 	out := jsontext.NewEncoder(&b)
 	for in.PeekKind() != 0 {
-		if in.PeekKind() != jsontext.KindString {
-			token, err := in.ReadToken()
-			if err != nil {
-				return nil, err
-			}
-			if err := out.WriteToken(token); err != nil {
-				return nil, err
-			}
-			continue
-		}
 		token, err := in.ReadToken()
+		if err == nil && token.Kind() == jsontext.KindString {
+			text := token.String()
+			err, token = checkText(text), jsontext.String(plan.Mask(text))
+		}
+		if err == nil {
+			err = out.WriteToken(token)
+		}
 		if err != nil {
-			return nil, err
-		}
-		text := token.String()
-		if err := checkText(text); err != nil {
-			return nil, err
-		}
-		if err := out.WriteToken(jsontext.String(plan.Mask(text))); err != nil {
 			return nil, err
 		}
 	}
@@ -190,14 +185,12 @@ const maxSharedText = 256 << 10
 // checkClaims refuses facts with texts that planloop itself would not have found.
 func checkClaims(f plan.Facts) error {
 	var all []string
+	var problem error
 	for _, r := range f.Resolutions {
 		all = append(all, r.Problem, r.LoopDigest, r.Digest, r.Agent, r.Definition)
 		for _, item := range append(r.Items, r.Args) {
-			if len(item) > 0 {
-				if _, err := cleanTexts(item); err != nil {
-					return wrong(teamwire.CodeInvalid, "the facts hold a text that is not accepted: "+err.Error(), "")
-				}
-			}
+			_, err := cleanTexts(item)
+			problem = cmp.Or(problem, err)
 		}
 	}
 	for name, definition := range f.Definitions {
@@ -207,9 +200,10 @@ func checkClaims(f plan.Facts) error {
 		all = append(all, files...)
 	}
 	for _, text := range all {
-		if err := checkText(text); err != nil {
-			return wrong(teamwire.CodeInvalid, "the facts hold a text that is not accepted: "+err.Error(), "")
-		}
+		problem = cmp.Or(problem, checkText(text))
+	}
+	if problem != nil {
+		return wrong(teamwire.CodeInvalid, "the facts hold a text that is not accepted: "+problem.Error(), "")
 	}
 	return nil
 }

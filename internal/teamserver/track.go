@@ -1,11 +1,14 @@
 package teamserver
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -33,7 +36,9 @@ type track struct {
 	name      string
 	log       *postgres.Log
 	session   *session.Session
-	main      *track // nil: this is the workspace's main
+	main      *track                    // nil: this is the workspace's main
+	rules     atomic.Pointer[rules]     // as last read
+	seen      atomic.Pointer[sightings] // of a main track's workspace
 
 	uses int       // by requests, and by the tracks of which it is the main
 	last time.Time // of its last use
@@ -44,8 +49,7 @@ type track struct {
 type tracks struct {
 	mu   sync.Mutex
 	open map[int64]*track
-	most int                    // tracks that stay open unused
-	ids  map[trackName]trackIDs // found before; they never change
+	most int // tracks that stay open unused
 }
 
 // trackName names a track of a team.
@@ -53,9 +57,6 @@ type trackName struct {
 	team             int64
 	workspace, track string
 }
-
-// mostIDs bounds the memory for them.
-const mostIDs = 10_000
 
 // useTrack returns an open track of the caller's team. release must be called once.
 func (s *Server) useTrack(ctx context.Context, c *caller, workspace, name string, create bool) (t *track, release func(), err error) {
@@ -72,7 +73,6 @@ func (s *Server) useTrack(ctx context.Context, c *caller, workspace, name string
 	if err != nil {
 		return nil, nil, err
 	}
-	ids.team, ids.name = c.team, name
 	s.tracks.mu.Lock()
 	defer s.tracks.mu.Unlock()
 	t = s.tracks.use(s, ids)
@@ -88,26 +88,21 @@ type trackIDs struct {
 // findTrack returns a track of the caller's team, or pgx.ErrNoRows. The name of another team's finds nothing.
 func (s *Server) findTrack(ctx context.Context, c *caller, workspace, name string) (ids trackIDs, err error) {
 	key := trackName{c.team, workspace, name}
-	s.tracks.mu.Lock()
-	ids, isKnown := s.tracks.ids[key]
-	s.tracks.mu.Unlock()
-	if isKnown {
+	if ids = s.ids.get(key); ids.id != 0 {
 		return ids, nil
 	}
-	err = s.db.InTeam(ctx, c.team, func(tx pgx.Tx) error {
-		return tx.QueryRow(ctx, `SELECT w.id, t.id, m.id FROM workspace w JOIN track t ON t.workspace = w.id
-			JOIN track m ON m.workspace = w.id AND m.name = $4 WHERE w.team = $1 AND w.name = $2 AND t.name = $3`,
-			c.team, workspace, name, mainTrack).Scan(&ids.workspace, &ids.id, &ids.main)
-	})
-	if err == nil {
-		s.tracks.mu.Lock()
-		defer s.tracks.mu.Unlock()
-		if len(s.tracks.ids) >= mostIDs {
-			clear(s.tracks.ids)
-		}
-		s.tracks.ids[key] = ids
+	found, err := postgres.Collect(ctx, s.db, c.team, func(row pgx.CollectableRow) (trackIDs, error) {
+		ids := trackIDs{team: c.team, name: name}
+		err := row.Scan(&ids.workspace, &ids.id, &ids.main)
+		return ids, err
+	}, `SELECT w.id, t.id, m.id FROM workspace w JOIN track t ON t.workspace = w.id
+		JOIN track m ON m.workspace = w.id AND m.name = $4 WHERE w.team = $1 AND w.name = $2 AND t.name = $3`,
+		c.team, workspace, name, mainTrack)
+	if err != nil || len(found) == 0 {
+		return ids, cmp.Or(err, pgx.ErrNoRows)
 	}
-	return ids, err
+	s.ids.set(key, found[0])
+	return found[0], nil
 }
 
 // createTrack makes a track, and with it the workspace if the caller may.
@@ -209,47 +204,78 @@ type presence struct {
 // presenceWait bounds a look-up while a decision waits for it.
 const presenceWait = 2 * time.Second
 
-// Seen implements session.Presence. A laptop's agent that has sent heartbeats and stopped is gone.
-func (p presence) Seen(name string) (seen plan.Sighting) {
+// sightings are the last signs of life of a workspace's agents, by name.
+type sightings struct {
+	all  map[string]plan.Sighting
+	read time.Time
+}
+
+// sightingsAge is how old they may be. A request that is about to be refused reads them again.
+const sightingsAge = time.Second
+
+// kept is where the sightings of the track's workspace are kept.
+func (p presence) kept() *atomic.Pointer[sightings] { return &cmp.Or(p.track.main, p.track).seen }
+
+// forget makes the next look read the database.
+func (p presence) forget() { p.kept().Store(nil) }
+
+// all returns the sightings of the track's workspace.
+func (p presence) all() (map[string]plan.Sighting, error) {
+	if seen := p.kept().Load(); seen != nil && time.Since(seen.read) < sightingsAge {
+		return seen.all, nil
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), presenceWait)
 	defer cancel()
-	err := p.server.db.InTeam(ctx, p.track.team, func(tx pgx.Tx) error {
-		return tx.QueryRow(ctx, `SELECT at, gone OR coalesce(heard < now() - $3::interval, false) FROM sighting
-			WHERE workspace = $1 AND name = $2`, p.track.workspace, name, teamwire.GoneAfter).Scan(&seen.At, &seen.IsGone)
-	})
-	if err != nil && !errors.Is(err, pgx.ErrNoRows) {
-		p.server.log.Warn("the last sign of life cannot be read", "error", err)
+	all, began := map[string]plan.Sighting{}, time.Now()
+	_, err := postgres.Collect(ctx, p.server.db, p.track.team, func(row pgx.CollectableRow) (name string, err error) {
+		var at plan.Sighting
+		err = row.Scan(&name, &at.At, &at.IsGone)
+		all[name] = at
+		return name, err
+	}, `SELECT name, at, gone OR coalesce(heard < now() - $2::interval, false) FROM sighting WHERE workspace = $1`, p.track.workspace,
+		teamwire.GoneAfter)
+	if err != nil {
+		p.server.log.Warn("the last signs of life cannot be read", "error", err)
+		return nil, err
 	}
-	return seen
+	p.kept().Store(&sightings{all, began})
+	return all, nil
+}
+
+// Seen implements session.Presence. A laptop's agent that has sent heartbeats and stopped is gone.
+func (p presence) Seen(name string) plan.Sighting {
+	all, _ := p.all()
+	return all[name]
 }
 
 // LastActivity implements session.Presence.
 func (p presence) LastActivity() (last time.Time) {
-	ctx, cancel := context.WithTimeout(context.Background(), presenceWait)
-	defer cancel()
-	var at *time.Time
-	err := p.server.db.InTeam(ctx, p.track.team, func(tx pgx.Tx) error {
-		return tx.QueryRow(ctx, "SELECT max(at) FROM sighting WHERE workspace = $1", p.track.workspace).Scan(&at)
-	})
+	all, err := p.all()
 	if err != nil {
-		p.server.log.Warn("the last sign of life cannot be read", "error", err)
 		return p.server.clock.now() // planning must not end because the database is slow
 	}
-	if at != nil {
-		last = *at
+	for _, seen := range all {
+		if seen.At.After(last) {
+			last = seen.At
+		}
 	}
 	return last
 }
 
-// see notes signs of life. heard means that the laptop sends them regularly, so that their end says
-// something. The database's clock counts; an earlier time is believed, a later one is not.
-func (s *Server) see(ctx context.Context, team, workspace int64, names []string, at []time.Time, heard, gone bool) error {
+// see notes signs of life by the time of each name. Laptops send them regularly, so that their end says something; one of the zero time
+// says that the agent is gone. The database's clock counts; an earlier time is believed, a later one is not.
+func (s *Server) see(ctx context.Context, team, workspace int64, seen map[string]time.Time) error {
+	names := slices.Collect(maps.Keys(seen))
+	at := make([]time.Time, len(names))
+	gone := make([]bool, len(names))
+	for i, name := range names {
+		at[i], gone[i] = seen[name], seen[name].IsZero()
+	}
 	return s.db.InTeam(ctx, team, func(tx pgx.Tx) error {
 		_, err := tx.Exec(ctx, `INSERT INTO sighting AS s (team, workspace, name, at, heard, gone)
-			SELECT $1, $2, name, least(at, now()), CASE WHEN $5 THEN now() END, $6
-			FROM unnest($3::text[], $4::timestamptz[]) AS u (name, at)
-			ON CONFLICT (workspace, name) DO UPDATE SET at = greatest(s.at, excluded.at), heard = coalesce(excluded.heard, s.heard),
-			gone = excluded.gone`, team, workspace, names, at, heard, gone)
+			SELECT $1, $2, name, least(at, now()), now(), gone FROM unnest($3::text[], $4::timestamptz[], $5::bool[]) AS u (name, at, gone)
+			ON CONFLICT (workspace, name) DO UPDATE SET at = greatest(s.at, excluded.at), heard = excluded.heard, gone = excluded.gone`,
+			team, workspace, names, at, gone)
 		if err == nil {
 			_, err = tx.Exec(ctx, "DELETE FROM sighting WHERE workspace = $1 AND greatest(at, heard) < now() - interval '7 days'",
 				workspace)

@@ -111,11 +111,11 @@ func (s *Server) notice(ctx context.Context, n dueNotice) (*url.URL, []byte, err
 	if err != nil {
 		return nil, nil, err
 	}
-	_, lines, _, err := t.log.Lines(ctx, n.seq-1, 1)
-	if err != nil || len(lines) == 0 {
+	found, err := t.log.Lines(ctx, n.seq-1, 1)
+	if err != nil || len(found.Lines) == 0 {
 		return nil, nil, err // the history was purged
 	}
-	record, err := store.DecodeRecord([]byte(lines[0]))
+	record, err := store.DecodeRecord([]byte(found.Lines[0]))
 	if err != nil {
 		return nil, nil, err
 	}

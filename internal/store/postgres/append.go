@@ -16,7 +16,7 @@ import (
 
 // appendQuery compares and sets the head and adds the record, in one round trip. The database computes the hash, so the head before is not
 // read first. The function runs with its owner's rights and takes the team as an argument, so the transaction need not enter it.
-const appendQuery = `SELECT append_record($1, $2, $3, $4, $5, $6, $7, $8)`
+const appendQuery = `SELECT append_record($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`
 
 // ownQuery finds the record that an append with a lost answer has written.
 const ownQuery = `SELECT hash FROM record WHERE track = $1 AND key = $2 AND seq = $3 AND line = $4`
@@ -26,6 +26,40 @@ type change struct {
 	record plan.Record
 	line   []byte
 	key    string
+	relied *Relied
+}
+
+// Relied lists the conditions of an append beside the end of its own log. It fails with ErrOld if one no longer holds.
+type Relied struct {
+	Rules int64     // number of the team's rules
+	Until time.Time // the end of the caller's rights
+	Main  *Log      // another log, as it was read before Rely; nil: none
+	args  []any     // of appendQuery
+
+	// Set by a successful append.
+	Head store.Head
+	Line []byte
+}
+
+// ErrOld means that a condition of an append no longer holds.
+var ErrOld = errors.New("the team's rules were changed at the same time")
+
+type reliedInContext struct{}
+
+// Rely returns a context for an append with conditions. With it, Since does not read a log again that probably has not grown:
+// an append to another end is a conflict, after which it reads.
+func Rely(ctx context.Context, on *Relied) context.Context {
+	on.args = []any{on.Rules, on.Until, nil, nil, nil}
+	if on.Main != nil {
+		head := on.Main.Known()
+		on.args = []any{on.Rules, on.Until, on.Main.track, head.Chain, head.Seq}
+	}
+	return context.WithValue(ctx, reliedInContext{}, on)
+}
+
+func reliedOn(ctx context.Context) *Relied {
+	on, _ := ctx.Value(reliedInContext{}).(*Relied)
+	return on
 }
 
 // prepare encodes a record and checks the limits.
@@ -36,7 +70,7 @@ func (l *Log) prepare(ctx context.Context, r plan.Record) (c change, err error) 
 	if err := l.checkOpen(); err != nil {
 		return c, err
 	}
-	c = change{record: r, key: store.KeyOf(ctx)}
+	c = change{record: r, key: store.KeyOf(ctx), relied: reliedOn(ctx)}
 	if c.key == "" {
 		c.key = rand.Text() // to find the record if the answer is lost
 	}
@@ -65,7 +99,7 @@ func (l *Log) Append(ctx context.Context, r plan.Record) (store.Head, error) {
 	var hash store.Hash
 	err = l.db.retry(ctx, func(ctx context.Context, attempt int) error {
 		hash, err = l.tryAppend(ctx, chain, c)
-		if attempt > 0 && (errors.Is(err, store.ErrConflict) || errors.Is(err, store.ErrRepeated)) {
+		if attempt > 0 && (errors.Is(err, store.ErrConflict) || errors.Is(err, store.ErrRepeated) || errors.Is(err, ErrOld)) {
 			if own, found, lost := l.findOwn(ctx, c); lost != nil {
 				return lost
 			} else if found {
@@ -78,7 +112,7 @@ func (l *Log) Append(ctx context.Context, r plan.Record) (store.Head, error) {
 		bound, cancel := context.WithTimeout(ctx, l.db.opts.Wait)
 		defer cancel()
 		l.noteConflict(bound)
-		return store.Head{}, l.describeConflict(ctx, r, err)
+		return store.Head{}, fmt.Errorf("record %d does not follow the last one: %w: read the new records and decide again", r.Seq, err)
 	}
 	if errors.Is(err, store.ErrUnreachable) {
 		return store.Head{}, fmt.Errorf("the change may have been recorded; look before you repeat it: %w", err)
@@ -86,13 +120,21 @@ func (l *Log) Append(ctx context.Context, r plan.Record) (store.Head, error) {
 	if err != nil {
 		return store.Head{}, err
 	}
+	head := store.Head{Chain: chain, Seq: r.Seq, Hash: hash, Phase: r.Phase}
+	l.know(head)
+	if c.relied != nil {
+		c.relied.Head, c.relied.Line = head, c.line
+	}
 	l.db.feed.announce(l.place())
-	return store.Head{Chain: chain, Seq: r.Seq, Hash: hash, Phase: r.Phase}, nil
+	return head, nil
 }
 
 // tryAppend appends once, in the transaction that holds the row if there is one.
 func (l *Log) tryAppend(ctx context.Context, chain string, c change) (hash store.Hash, err error) {
-	args := []any{l.team, l.track, chain, c.record.Seq, c.record.Phase, c.record.IsOpen, c.line, c.key}
+	args := []any{l.team, l.track, chain, c.record.Seq, c.record.Phase, c.record.IsOpen, c.line, c.key, nil, nil, nil, nil, nil}
+	if c.relied != nil {
+		copy(args[8:], c.relied.args)
+	}
 	var found []byte
 	if tx := l.takeRow(); tx != nil {
 		defer l.endRow(tx)
@@ -109,6 +151,8 @@ func (l *Log) tryAppend(ctx context.Context, chain string, c change) (hash store
 		return hash, err
 	case found == nil:
 		return hash, store.ErrConflict
+	case len(found) == 0:
+		return hash, ErrOld
 	}
 	return toHash(found)
 }
@@ -134,15 +178,6 @@ func toHash(bytes []byte) (store.Hash, error) {
 		return store.Hash{}, fmt.Errorf("%w: a hash has %d bytes", store.ErrDamaged, len(bytes))
 	}
 	return store.Hash(bytes), nil
-}
-
-// describeConflict looks where the log ends now.
-func (l *Log) describeConflict(ctx context.Context, r plan.Record, err error) error {
-	head, lost := l.head(ctx)
-	if lost != nil {
-		return lost
-	}
-	return fmt.Errorf("record %d does not follow the last record, %d: %w: read the new records and decide again", r.Seq, head.Seq, err)
 }
 
 // Purge implements store.Log.
@@ -194,7 +229,7 @@ func (db *DB) checkUsage(ctx context.Context, team int64, n int) error {
 	is := db.usage[team]
 	db.mu.Unlock()
 	if time.Since(is.at) > usageAge {
-		sum, err := collect(ctx, db, team, pgx.RowTo[int64], `SELECT coalesce(sum(bytes), 0)::bigint FROM track`)
+		sum, err := Collect(ctx, db, team, pgx.RowTo[int64], `SELECT coalesce(sum(bytes), 0)::bigint FROM track`)
 		if err != nil {
 			return err
 		}

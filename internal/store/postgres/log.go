@@ -20,22 +20,19 @@ type Log struct {
 	team, track int64
 	grown       broadcast.Hub
 
-	mu     sync.Mutex
-	closed bool
-	chain  string // as last seen; an append to another one is a conflict
-	held   *held  // while this handle holds the lock
+	mu      sync.Mutex
+	closed  bool
+	chain   string     // as last seen; an append to another one is a conflict
+	known   store.Head // as last returned by Since or Append
+	wasRead bool       // known is set
+	reads   time.Time  // until then Since reads: another server is appending
+	held    *held      // while this handle holds the lock
 }
 
 var _ store.Keyed = (*Log)(nil)
 
 // Log returns a handle on the log of a team's track, which EnsureTrack has made. Nothing is read yet; another team's track is not found.
 func (db *DB) Log(team, track int64) *Log { return &Log{db: db, team: team, track: track} }
-
-// turn is the lock of a track in this process.
-type turn struct {
-	token chan struct{} // full while the lock is free
-	users int           // that hold it or wait
-}
 
 // held is the state of a handle with the lock.
 type held struct {
@@ -51,13 +48,12 @@ func (l *Log) Lock(ctx context.Context) (func(), error) {
 	if err := l.checkOpen(); err != nil {
 		return nil, err
 	}
-	t := l.db.joinTurn(l.track)
+	turn := l.db.turn(l.track)
 	ctx, cancel := context.WithTimeout(ctx, l.db.opts.Wait)
 	defer cancel()
 	select {
-	case <-t.token:
+	case <-turn:
 	case <-ctx.Done():
-		l.db.leaveTurn(l.track, t)
 		return nil, fmt.Errorf("%w: try again: %w", store.ErrBusy, ctx.Err())
 	}
 	l.mu.Lock()
@@ -68,36 +64,29 @@ func (l *Log) Lock(ctx context.Context) (func(), error) {
 		l.mu.Lock()
 		l.held = nil
 		l.mu.Unlock()
-		t.token <- struct{}{}
-		l.db.leaveTurn(l.track, t)
+		turn <- struct{}{}
 	}), nil
 }
 
-func (db *DB) joinTurn(track int64) *turn {
+// turn returns the lock of a track in this process, which is free while it is full. It takes little memory, so it is kept.
+func (db *DB) turn(track int64) chan struct{} {
 	db.mu.Lock()
 	defer db.mu.Unlock()
-	t := db.turns[track]
-	if t == nil {
-		t = &turn{token: make(chan struct{}, 1)}
-		t.token <- struct{}{}
-		db.turns[track] = t
+	if db.turns[track] == nil {
+		db.turns[track] = make(chan struct{}, 1)
+		db.turns[track] <- struct{}{}
 	}
-	t.users++
-	return t
-}
-
-func (db *DB) leaveTurn(track int64, t *turn) {
-	db.mu.Lock()
-	defer db.mu.Unlock()
-	if t.users--; t.users == 0 {
-		delete(db.turns, track)
-	}
+	return db.turns[track]
 }
 
 // noteConflict counts a conflict under the lock, and locks the row in the database after the second.
 func (l *Log) noteConflict(ctx context.Context) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	wasRead := time.Now().Before(l.reads) || reliedOn(ctx) == nil
+	if l.reads = time.Now().Add(time.Second); !wasRead {
+		return
+	}
 	if l.held == nil {
 		return
 	}
@@ -184,7 +173,7 @@ func (l *Log) ByKey(ctx context.Context, key string) (plan.Revision, bool, error
 	if err := l.checkOpen(); err != nil {
 		return 0, false, err
 	}
-	found, err := collect(ctx, l.db, l.team, pgx.RowTo[plan.Revision], `SELECT seq FROM record WHERE track = $1 AND key = $2`,
+	found, err := Collect(ctx, l.db, l.team, pgx.RowTo[plan.Revision], `SELECT seq FROM record WHERE track = $1 AND key = $2`,
 		l.track, key)
 	if err != nil || len(found) == 0 {
 		return 0, false, err
@@ -192,8 +181,8 @@ func (l *Log) ByKey(ctx context.Context, key string) (plan.Revision, bool, error
 	return found[0], true, nil
 }
 
-// collect returns all rows of a team's query. It asks again while the database restarts.
-func collect[T any](ctx context.Context, db *DB, team int64, row pgx.RowToFunc[T], query string, args ...any) (found []T, err error) {
+// Collect returns all rows of a team's query. It asks again while the database restarts.
+func Collect[T any](ctx context.Context, db *DB, team int64, row pgx.RowToFunc[T], query string, args ...any) (found []T, err error) {
 	err = db.retry(ctx, func(ctx context.Context, _ int) error {
 		found, err = runBatch(ctx, db, team, row, query, args...)
 		return err

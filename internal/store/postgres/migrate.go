@@ -21,7 +21,7 @@ var migrations embed.FS
 
 const (
 	// oldestSchema is the first schema that has every table the servers need.
-	oldestSchema = 4
+	oldestSchema = 5
 
 	schemaTable = "goose_db_version"
 

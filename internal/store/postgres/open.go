@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 	"sync"
 	"time"
 
@@ -51,8 +52,8 @@ type DB struct {
 	feed     *feed
 
 	mu    sync.Mutex
-	turns map[int64]*turn // the locks of tracks, while used
-	usage map[int64]usage // by team
+	turns map[int64]chan struct{} // the locks of tracks
+	usage map[int64]usage         // by team
 }
 
 const (
@@ -78,7 +79,8 @@ func Open(ctx context.Context, dsn string, opts Options) (*DB, error) {
 	if err != nil {
 		return nil, explain(err)
 	}
-	db := &DB{pool: pool, opts: opts, turns: map[int64]*turn{}, usage: map[int64]usage{}, rowLocks: make(chan struct{}, config.MaxConns/2)}
+	db := &DB{pool: pool, opts: opts, turns: map[int64]chan struct{}{}, usage: map[int64]usage{},
+		rowLocks: make(chan struct{}, config.MaxConns/2)}
 	if err := checkSchema(ctx, pool); err != nil {
 		pool.Close()
 		return nil, err
@@ -122,20 +124,11 @@ func (db *DB) Close() {
 // enterQuery makes the current transaction act as the serving role for one team.
 const enterQuery = `SELECT set_config('role', 'planloop_server', true), set_config('planloop.team', $1, true)`
 
-// SetTeam makes a transaction act as the serving role for one team: other teams' rows do not exist for it.
-func SetTeam(ctx context.Context, tx pgx.Tx, team int64) error {
-	_, err := tx.Exec(ctx, enterQuery, fmt.Sprint(team))
-	return explain(err)
-}
-
-// InTeam calls f within a transaction of a team and commits it if f returns nil.
+// InTeam calls f within a transaction that acts as the serving role for one team, for which other teams' rows do not exist, and commits it
+// if f returns nil.
 func (db *DB) InTeam(ctx context.Context, team int64, f func(pgx.Tx) error) error {
-	return explain(pgx.BeginFunc(ctx, db.pool, func(tx pgx.Tx) error {
-		if err := SetTeam(ctx, tx, team); err != nil {
-			return err
-		}
-		return f(tx)
-	}))
+	begin := "BEGIN; " + strings.Replace(enterQuery, "$1", fmt.Sprintf("'%d'", team), 1)
+	return explain(pgx.BeginTxFunc(ctx, db.pool, pgx.TxOptions{BeginQuery: begin}, f))
 }
 
 // EnsureTrack returns the id of a track of a team's workspace and creates both if needed.

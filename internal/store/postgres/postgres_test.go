@@ -225,27 +225,81 @@ func TestDamage(t *testing.T) {
 // TestLines: pages of raw lines lead from any record to the head.
 func TestLines(t *testing.T) {
 	_, log := open(t)
-	if head, lines, more, err := log.Lines(t.Context(), 0, 1000); head != (store.Head{}) || lines != nil || more || err != nil {
-		t.Errorf("of an empty log: %+v, %q, %v, %v", head, lines, more, err)
+	if is, err := log.Lines(t.Context(), 0, 1000); is.Head != (store.Head{}) || is.Lines != nil || is.More || err != nil {
+		t.Errorf("of an empty log: %+v, %v", is, err)
 	}
 	head := fill(t, log, 600)
 	hash, pages := store.Hash{}, 0
 	for after, more := plan.Revision(0), true; more; pages++ {
-		var lines []string
-		var now store.Head
-		var err error
-		now, lines, more, err = log.Lines(t.Context(), after, 20_000)
-		if err != nil || now != head || len(lines) == 0 {
-			t.Fatalf("after %d: head %+v, %d lines, %v", after, now, len(lines), err)
+		is, err := log.Lines(t.Context(), after, 20_000)
+		if err != nil || is.Head != head || len(is.Lines) == 0 {
+			t.Fatalf("after %d: head %+v, %d lines, %v", after, is.Head, len(is.Lines), err)
 		}
-		for _, line := range lines {
+		for _, line := range is.Lines {
 			hash = hash.Next([]byte(line))
 		}
-		after += plan.Revision(len(lines))
+		after, more = after+plan.Revision(len(is.Lines)), is.More
 	}
 	if hash != head.Hash || pages < 5 {
 		t.Errorf("%d pages end with %v, want %v", pages, hash, head.Hash)
 	}
+}
+
+// TestRely: an append with conditions is refused once one of them has ended, and Since does not read a log that it has read, until an
+// append conflicts.
+func TestRely(t *testing.T) {
+	dsn := postgrestest.Start(t)
+	db, team, track := postgrestest.OpenTeam(t, dsn)
+	other, _, _ := postgrestest.OpenTeam(t, dsn)
+	log, elsewhere := db.Log(team, track), other.Log(team, track)
+	main := db.Log(team, testenv.Must(db.EnsureTrack(t.Context(), team, "shop", "second"))(t))
+	head := fill(t, log, 1)
+	testenv.Check(t, since(main, store.Head{})) // which is empty
+	is := testenv.Must(log.Lines(t.Context(), 0, 1000))(t)
+	rely := func(rules int64, until time.Duration) context.Context {
+		return postgres.Rely(t.Context(), &postgres.Relied{Rules: rules, Until: time.Now().Add(until), Main: main})
+	}
+	for name, ctx := range map[string]context.Context{"other rules": rely(is.Rules+1, time.Hour), "an end": rely(is.Rules, -time.Second)} {
+		if _, err := log.Append(ctx, mark(2, 1)); !errors.Is(err, postgres.ErrOld) {
+			t.Errorf("with %s: %v", name, err)
+		}
+	}
+	head = testenv.Must(log.Append(rely(is.Rules, time.Hour), mark(2, 1)))(t)
+	before := rely(is.Rules, time.Hour)
+	fill(t, main, 1)
+	if _, err := log.Append(before, mark(3, 1)); !errors.Is(err, postgres.ErrOld) {
+		t.Errorf("after the other log has grown: %v", err)
+	}
+	execute(t, db, `UPDATE team SET format = format + 1`)
+	if _, err := log.Append(rely(is.Rules, time.Hour), mark(3, 1)); !errors.Is(err, postgres.ErrOld) {
+		t.Errorf("after the rules have changed: %v", err)
+	}
+	testenv.Must(elsewhere.Append(t.Context(), mark(3, 1)))(t)
+	now := rely(is.Rules+1, time.Hour)
+	if same, _, err := log.Since(now, head); same != head || err != nil {
+		t.Errorf("the log was read again: %+v, %v", same, err)
+	}
+	if _, err := log.Append(now, mark(3, 2)); !errors.Is(err, store.ErrConflict) {
+		t.Errorf("at another end: %v", err)
+	}
+	if grown, records, err := log.Since(now, head); grown.Seq != 3 || len(records) != 1 || err != nil {
+		t.Errorf("after the conflict: %+v, %d records, %v", grown, len(records), err)
+	}
+	head = testenv.Must(log.Append(now, mark(4, 1)))(t)
+	var hash []byte // servers of the build before append without conditions
+	line := testenv.Must(store.EncodeRecord(mark(5, 1)))(t)
+	testenv.Check(t, db.InTeam(t.Context(), team, func(tx pgx.Tx) error {
+		const query = `SELECT append_record($1, $2, $3, 5, '', false, $4, 'key')`
+		return tx.QueryRow(t.Context(), query, team, track, head.Chain, line).Scan(&hash)
+	}))
+	if want := head.Hash.Next(line); string(hash) != string(want[:]) {
+		t.Errorf("the hash is %x, want %x", hash, want)
+	}
+}
+
+func since(log store.Log, head store.Head) error {
+	_, _, err := log.Since(context.Background(), head)
+	return err
 }
 
 // TestServingRole: a role that is only a member of planloop_server can serve; without the membership it is told what it lacks.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -16,7 +17,8 @@ const headQuery = `SELECT chain, seq, hash, phase FROM track WHERE id = $1`
 
 // pageQuery returns the head with each of the records after $2, or once with nulls if there are none. A page has at most $3 records and
 // ends with the one that exceeds $4 bytes. Both are of one moment.
-const pageQuery = `SELECT t.chain, t.seq, t.hash, t.phase, r.seq, r.hash, r.phase, r.line FROM track t LEFT JOIN LATERAL (
+const pageQuery = `SELECT g.rules, t.chain, t.seq, t.hash, t.phase, r.seq, r.hash, r.phase, r.line FROM track t JOIN team g ON g.id = t.team
+	LEFT JOIN LATERAL (
 		SELECT seq, hash, phase, line, sum(octet_length(line)) OVER (ORDER BY seq) - octet_length(line) AS before
 		FROM record WHERE team = t.team AND track = t.id AND seq > $2 ORDER BY seq LIMIT $3) r ON r.before < $4
 	WHERE t.id = $1 ORDER BY r.seq`
@@ -29,6 +31,7 @@ const (
 
 // row is a row of pageQuery.
 type row struct {
+	rules int64 // number of the team's
 	head  store.Head
 	seq   plan.Revision // 0 without a record
 	hash  []byte
@@ -49,7 +52,7 @@ func scanRow(r pgx.CollectableRow) (is row, err error) {
 	var head []byte
 	var seq *plan.Revision
 	var phase *plan.Phase
-	if err := r.Scan(&is.head.Chain, &is.head.Seq, &head, &is.head.Phase, &seq, &is.hash, &phase, &is.line); err != nil {
+	if err := r.Scan(&is.rules, &is.head.Chain, &is.head.Seq, &head, &is.head.Phase, &seq, &is.hash, &phase, &is.line); err != nil {
 		return is, err
 	}
 	if seq != nil && phase != nil {
@@ -64,7 +67,7 @@ func (l *Log) head(ctx context.Context) (store.Head, error) {
 	if err := l.checkOpen(); err != nil {
 		return store.Head{}, err
 	}
-	heads, err := collect(ctx, l.db, l.team, scanHead, headQuery, l.track)
+	heads, err := Collect(ctx, l.db, l.team, scanHead, headQuery, l.track)
 	if err != nil {
 		return store.Head{}, err
 	}
@@ -94,6 +97,27 @@ func (l *Log) seenChain(ctx context.Context) (string, error) {
 	return head.Chain, err
 }
 
+// know remembers the end up to which the log's user knows it.
+func (l *Log) know(head store.Head) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.known, l.wasRead = head, true
+}
+
+// Known returns the end up to which the log's user knows it, as by Since and Append; the zero Head at first.
+func (l *Log) Known() store.Head {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.known
+}
+
+// isKnown reports whether the log probably still ends at a head.
+func (l *Log) isKnown(head store.Head) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.wasRead && head == l.known && !l.closed && time.Now().After(l.reads)
+}
+
 // Head implements store.Log.
 func (l *Log) Head(ctx context.Context) (store.Head, error) {
 	head, err := l.head(ctx)
@@ -113,6 +137,17 @@ func (l *Log) CachedHead(ctx context.Context) (store.Head, error) { return l.Hea
 
 // Since implements store.Log.
 func (l *Log) Since(ctx context.Context, known store.Head) (store.Head, []plan.Record, error) {
+	if reliedOn(ctx) != nil && l.isKnown(known) {
+		return known, nil, nil
+	}
+	head, records, err := l.since(ctx, known)
+	if err == nil {
+		l.know(head)
+	}
+	return head, records, err
+}
+
+func (l *Log) since(ctx context.Context, known store.Head) (store.Head, []plan.Record, error) {
 	if known.Seq == 0 {
 		head, err := l.Head(ctx)
 		return head, nil, err
@@ -137,20 +172,28 @@ func (l *Log) Since(ctx context.Context, known store.Head) (store.Head, []plan.R
 	return head, records, nil
 }
 
-// Lines returns the head and, as they are stored, records after a number until they exceed limit bytes; more says that others follow. The
-// receiver checks them against the chain.
-func (l *Log) Lines(ctx context.Context, after plan.Revision, limit int) (head store.Head, lines []string, more bool, err error) {
+// Lines is a part of a log as it is stored. The receiver checks it against the chain.
+type Lines struct {
+	Rules int64 // number of the team's rules at this moment
+	Head  store.Head
+	Lines []string
+	More  bool // others follow
+}
+
+// Lines returns the records after a number until they exceed limit bytes.
+func (l *Log) Lines(ctx context.Context, after plan.Revision, limit int) (is Lines, err error) {
 	rows, err := l.page(ctx, after, limit)
 	if err != nil {
-		return head, nil, false, err
+		return is, err
 	}
-	head = published(rows[0].head)
+	is.Rules, is.Head = rows[0].rules, published(rows[0].head)
 	for _, r := range rows {
 		if r.seq > 0 {
-			lines = append(lines, string(r.line))
+			is.Lines = append(is.Lines, string(r.line))
 		}
 	}
-	return head, lines, head.Seq > max(after, 0)+plan.Revision(len(lines)), nil
+	is.More = is.Head.Seq > max(after, 0)+plan.Revision(len(is.Lines))
+	return is, nil
 }
 
 // page returns the records after a number until they exceed limit bytes, and at least one row.
@@ -158,7 +201,7 @@ func (l *Log) page(ctx context.Context, after plan.Revision, limit int) ([]row, 
 	if err := l.checkOpen(); err != nil {
 		return nil, err
 	}
-	rows, err := collect(ctx, l.db, l.team, scanRow, pageQuery, l.track, after, pageRecords, limit)
+	rows, err := Collect(ctx, l.db, l.team, scanRow, pageQuery, l.track, after, pageRecords, limit)
 	if err == nil && len(rows) == 0 {
 		err = errNoTrack
 	}
@@ -237,7 +280,7 @@ func (l *Log) hashOf(ctx context.Context, seq plan.Revision) (hash store.Hash, e
 	if err := l.checkOpen(); err != nil || seq == 0 {
 		return hash, err
 	}
-	found, err := collect(ctx, l.db, l.team, rowToHash, `SELECT hash FROM record WHERE track = $1 AND seq = $2`, l.track, seq)
+	found, err := Collect(ctx, l.db, l.team, rowToHash, `SELECT hash FROM record WHERE track = $1 AND seq = $2`, l.track, seq)
 	if err != nil || len(found) == 0 {
 		return hash, err
 	}

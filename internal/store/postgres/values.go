@@ -32,7 +32,7 @@ func (l *Log) PutValue(ctx context.Context, value []byte) (string, error) {
 	if value == nil {
 		value = []byte{} // not null
 	}
-	if _, err := collect(ctx, l.db, l.team, noColumns, putQuery, l.track, name, value); err != nil {
+	if _, err := Collect(ctx, l.db, l.team, noColumns, putQuery, l.track, name, value); err != nil {
 		return "", err
 	}
 	if _, err := l.Value(ctx, name); err != nil { // no such track
@@ -51,7 +51,7 @@ func (l *Log) Value(ctx context.Context, name string) ([]byte, error) {
 	if sum, err := hex.DecodeString(name); err != nil || len(sum) != len(store.Hash{}) {
 		return nil, fmt.Errorf("%w: %q is not the name of a value", store.ErrNoValue, name)
 	}
-	found, err := collect(ctx, l.db, l.team, pgx.RowTo[[]byte], `SELECT bytes FROM value WHERE track = $1 AND name = $2`, l.track, name)
+	found, err := Collect(ctx, l.db, l.team, pgx.RowTo[[]byte], `SELECT bytes FROM value WHERE track = $1 AND name = $2`, l.track, name)
 	switch {
 	case err != nil:
 		return nil, err
@@ -92,7 +92,7 @@ func (l *Log) SaveSnapshot(ctx context.Context, s store.Snapshot) error {
 	if err != nil {
 		return err
 	}
-	saved, err := collect(ctx, l.db, l.team, pgx.RowTo[bool], saveQuery, l.track, s.Head.Chain, s.Head.Seq, s.Head.Hash[:], s.Head.Phase,
+	saved, err := Collect(ctx, l.db, l.team, pgx.RowTo[bool], saveQuery, l.track, s.Head.Chain, s.Head.Seq, s.Head.Hash[:], s.Head.Phase,
 		plan.FoldVersion, state)
 	if err == nil && len(saved) == 0 {
 		err = fmt.Errorf("a snapshot at record %d of another chain: %w", s.Head.Seq, store.ErrConflict)
@@ -100,7 +100,7 @@ func (l *Log) SaveSnapshot(ctx context.Context, s store.Snapshot) error {
 	if err != nil {
 		return err
 	}
-	_, err = collect(ctx, l.db, l.team, noColumns, dropQuery, l.track, keptSnapshots)
+	_, err = Collect(ctx, l.db, l.team, noColumns, dropQuery, l.track, keptSnapshots)
 	return err
 }
 
@@ -125,7 +125,7 @@ func (l *Log) Snapshot(ctx context.Context, seq plan.Revision) (*store.Snapshot,
 	if err := l.checkOpen(); err != nil {
 		return nil, err
 	}
-	found, err := collect(ctx, l.db, l.team, scanKept, snapshotQuery, l.track, seq, plan.FoldVersion)
+	found, err := Collect(ctx, l.db, l.team, scanKept, snapshotQuery, l.track, seq, plan.FoldVersion)
 	if err != nil {
 		return nil, err
 	}

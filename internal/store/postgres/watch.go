@@ -16,8 +16,9 @@ import (
 )
 
 const (
-	channel       = "planloop" // of NOTIFY
-	coalesce      = 10 * time.Millisecond
+	channel       = "planloop"            // of NOTIFY
+	coalesce      = 10 * time.Millisecond // before a notice
+	noticeEvery   = 40 * time.Millisecond // while tracks grow all the time: each notice is a commit
 	pingEvery     = 10 * time.Second
 	pollEvery     = 2 * time.Second
 	reconnectWait = time.Second / 2
@@ -25,7 +26,7 @@ const (
 )
 
 // feed notifies the logs of this process of growth. Its own appends are announced at once. Other servers send notices, each of which names
-// the server and the tracks that grew in 10 ms: NOTIFY takes a lock of the whole database, so it is not part of an append. A notice may get
+// the server and the tracks that grew in 10 to 40 ms: NOTIFY takes a lock of the whole database, so appends leave it out. A notice may get
 // lost, and behind pgbouncer none arrives, so the heads of watched tracks are also polled.
 type feed struct {
 	db     *DB
@@ -41,6 +42,7 @@ type feed struct {
 	logs    map[grown]map[*Log]struct{} // that are watched
 	teams   map[*teamWatch]struct{}
 	pending map[grown]struct{} // to be announced to other servers
+	sent    time.Time          // the last notice
 }
 
 // grown is a track that grew.
@@ -200,7 +202,7 @@ func (f *feed) announce(g grown) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if len(f.pending) == 0 && !f.closed {
-		time.AfterFunc(coalesce, f.send)
+		time.AfterFunc(max(coalesce, time.Until(f.sent.Add(noticeEvery))), f.send)
 	}
 	f.pending[g] = struct{}{}
 }
@@ -210,6 +212,7 @@ func (f *feed) send() {
 	f.mu.Lock()
 	tracks := slices.Collect(maps.Keys(f.pending))
 	clear(f.pending)
+	f.sent = time.Now()
 	f.mu.Unlock()
 	ctx, cancel := context.WithTimeout(context.Background(), pollEvery)
 	defer cancel()
@@ -325,7 +328,7 @@ func (f *feed) poll() {
 			return
 		case <-ticks.C:
 		}
-		heads, err := collect(f.ctx, f.db, 0, pgx.RowToStructByPos[polled], `SELECT team, track, chain, seq FROM heads($1)`, f.watched())
+		heads, err := Collect(f.ctx, f.db, 0, pgx.RowToStructByPos[polled], `SELECT team, track, chain, seq FROM heads($1)`, f.watched())
 		if err != nil {
 			f.db.opts.Logger.Warn("the heads of tracks cannot be read", "error", err)
 			continue
