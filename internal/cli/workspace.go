@@ -18,6 +18,7 @@ import (
 	"github.com/planloop/planloop/internal/session"
 	"github.com/planloop/planloop/internal/store"
 	"github.com/planloop/planloop/internal/store/sqlite"
+	"github.com/planloop/planloop/internal/team"
 	"github.com/planloop/planloop/internal/tree"
 	"github.com/planloop/planloop/internal/verbs"
 	"github.com/planloop/planloop/internal/workspace"
@@ -78,7 +79,7 @@ type openWorkspace struct {
 	notices          notices
 	servers          *otherServers
 	mirror           *mirror
-	copied           teamCopy
+	copied           *team.Copy
 }
 
 // open finds the workspace, reads its configuration and prepares its log, once. The log is neither read nor created until a verb needs it.
@@ -113,7 +114,7 @@ func (a *app) open(ctx context.Context, roots mcpserver.Roots) (*openWorkspace, 
 	}
 	copied.session = s
 	options := verbs.Options{
-		Workspace: describePlace(place), Unicode: config.Unicode, Presence: shared.presence(seen), Actor: shared.actor(),
+		Workspace: describePlace(place), Unicode: config.Unicode, Presence: shared.Presence(seen), Actor: shared.Actor,
 		Lease: config.Lease, Limits: config.Limits(),
 		Gates: func(gate string) gates.Level {
 			return config.Gates.Level(gate, gates.ByProfile(config.Gates.Profile, gate))
@@ -160,7 +161,7 @@ func (a *app) open(ctx context.Context, roots mcpserver.Roots) (*openWorkspace, 
 }
 
 // openSession opens the log of a track, and the signs of life beside it. release closes the log's files until their next use.
-func (a *app) openSession(ctx context.Context, place workspace.Workspace, shared teamCopy,
+func (a *app) openSession(ctx context.Context, place workspace.Workspace, shared *team.Copy,
 	o session.Options) (s *session.Session, seen *presence.Registry, release func() error, err error) {
 	signs := presence.Options{Logger: a.logger(), Server: a.server, Remote: a.serving && a.server == nil, Shared: place.SharedDir()}
 	if a.flags.ephemeral {
@@ -190,7 +191,7 @@ func (a *app) openSession(ctx context.Context, place workspace.Workspace, shared
 		Warn: func(err error) { a.warn(err.Error()) },
 	})
 	seen = presence.Open(place.StateDir, signs)
-	o.Presence, o.Mark, o.Decider = shared.presence(seen), place, shared.decider()
+	o.Presence, o.Mark, o.Decider = shared.Presence(seen), place, shared.Decider()
 	return session.New(log, o), seen, log.CloseFiles, nil
 }
 

@@ -154,7 +154,7 @@ func (s *server) do(w http.ResponseWriter, r *http.Request) {
 			return nil
 		})
 		if refused, ok := errors.AsType[*plan.ValidationError](err); ok {
-			complain(w, &teamwire.Error{Code: teamwire.CodeRefused, Problem: err.Error(), Refusal: teamwire.NewRefusal(refused)})
+			complain(w, &teamwire.Error{Code: teamwire.CodeRefused, Problem: err.Error(), Refusal: refused})
 			return
 		}
 		if err != nil {

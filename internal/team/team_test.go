@@ -125,13 +125,12 @@ func TestOffline(t *testing.T) {
 	testenv.Check(t, l.copy.Update(t.Context(), l.session))
 	s.http.Close()
 	calls := s.calls.Load()
-	testenv.Check(t, l.copy.Refresh(t.Context(), l.session))
-	if l.copy.Age() != "" || s.calls.Load() != calls {
+	if !l.copy.IsFresh() || l.copy.Age() != "" || s.calls.Load() != calls {
 		t.Errorf("a fresh copy is %q", l.copy.Age())
 	}
 	then := time.Now().Add(-2 * time.Minute)
 	testenv.Check(t, os.Chtimes(filepath.Join(l.dir, "team.confirmed"), then, then))
-	if err := l.copy.Refresh(t.Context(), l.session); err == nil {
+	if err := l.copy.Update(t.Context(), l.session); err == nil {
 		t.Error("an old copy was confirmed")
 	}
 	err := l.do(t, begun("lost"))
@@ -149,6 +148,7 @@ func TestComplaints(t *testing.T) {
 	s := newServer(t)
 	l := s.join(t)
 	testenv.Check(t, l.do(t, setUp()))
+	testenv.Check(t, l.copy.Update(t.Context(), l.session))
 	for code, want := range map[teamwire.Code]string{
 		teamwire.CodeUpdate: "offline since", teamwire.CodeUnready: "offline since", teamwire.CodeTooMany: "offline since",
 		teamwire.CodeToken: "planloop team join", teamwire.CodeForbidden: "a problem\\x1b[31m; a fix", teamwire.CodeNotFound: "a problem",
@@ -263,10 +263,11 @@ func TestLabels(t *testing.T) {
 	if got := m.Actor(plan.NewActor(plan.ChannelTerminal, "root")).Name; got != "ann" {
 		t.Errorf("the person is %q", got)
 	}
-	remotes := []string{"git@example.com:acme/Web_Site.git", "https://example.com/x/api/"}
-	if got := fmt.Sprint(team.WorkspaceNames(remotes, "/home/ann/site")); got !=
-		"[web-site api site]" {
-		t.Errorf("suggested %s", got)
+	for want, from := range map[string][]string{"web-site": {"git@example.com:acme/Web_Site.git", "https://example.com/x/api/"},
+		"api": {"https://example.com/x/api/"}, "site": nil} {
+		if got := team.SuggestWorkspace(from, "/home/ann/site"); got != want {
+			t.Errorf("suggested %s, not %s", got, want)
+		}
 	}
 }
 
@@ -280,10 +281,9 @@ func TestFollower(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan struct{})
 		f := team.Follower{Folder: l.folder, StateHome: l.stateHome, Logger: discard, Retry: 10 * time.Millisecond,
-			Open: func(dir string, c *team.Copy) (*session.Session, team.Presence, error) {
+			Open: func(dir string, c *team.Copy) (*session.Session, team.Signs) {
 				opened <- name
-				p := team.Presence{Local: signs{}, Member: l.Membership}
-				return session.New(sqlite.New(dir, sqlite.Options{}), session.Options{Decider: c}), p, nil
+				return session.New(sqlite.New(dir, sqlite.Options{}), session.Options{Decider: c}), c.Presence(signs{})
 			}}
 		go func() { f.Run(ctx); close(done) }()
 		return func() { cancel(); <-done }

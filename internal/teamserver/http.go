@@ -168,7 +168,7 @@ func (s *Server) describe(r *http.Request, err error) *teamwire.Error {
 		return &teamwire.Error{Code: teamwire.CodeTooLarge, Problem: err.Error()}
 	}
 	if refused, ok := errors.AsType[*plan.ValidationError](err); ok {
-		return &teamwire.Error{Code: teamwire.CodeRefused, Problem: refused.Error(), Refusal: teamwire.NewRefusal(refused)}
+		return &teamwire.Error{Code: teamwire.CodeRefused, Problem: refused.Error(), Refusal: refused}
 	}
 	if r.Context().Err() == nil {
 		s.log.Error("a request failed", "path", r.Pattern, "error", err)
