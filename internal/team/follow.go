@@ -220,6 +220,7 @@ func (f *following) stream(ctx context.Context) error {
 // poll asks for the records of each copy, and has the server wait for some, until a request fails.
 func (f *following) poll(ctx context.Context) {
 	ctx, stop := context.WithCancel(ctx)
+	defer stop()
 	waiting := *f.client
 	waiting.wait = pollWait
 	var all sync.WaitGroup

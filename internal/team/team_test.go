@@ -278,15 +278,7 @@ func TestFollower(t *testing.T) {
 	testenv.Check(t, other.do(t, setUp()))
 	opened := make(chan string, 10)
 	run := func(name string) (stop func()) {
-		ctx, cancel := context.WithCancel(t.Context())
-		done := make(chan struct{})
-		f := team.Follower{Folder: l.folder, StateHome: l.stateHome, Logger: discard, Retry: 10 * time.Millisecond,
-			Open: func(dir string, c *team.Copy) (*session.Session, team.Signs) {
-				opened <- name
-				return session.New(sqlite.New(dir, sqlite.Options{}), session.Options{Decider: c}), c.Presence(signs{})
-			}}
-		go func() { f.Run(ctx); close(done) }()
-		return func() { cancel(); <-done }
+		return l.follow(t, team.Follower{Retry: 10 * time.Millisecond}, func() { opened <- name })
 	}
 	stopFirst := run("first")
 	if got := <-opened; got != "first" {
@@ -294,25 +286,7 @@ func TestFollower(t *testing.T) {
 	}
 	stopSecond := run("second")
 	defer stopSecond()
-	grown, err := l.log.Watch(t.Context())
-	testenv.Check(t, err)
-	follows := func() {
-		t.Helper()
-		deadline := time.After(soon)
-		for {
-			want, err := s.log.Head(t.Context())
-			testenv.Check(t, err)
-			if got, err := l.log.Head(t.Context()); err == nil && got == want && l.copy.IsFresh() {
-				return
-			}
-			select {
-			case <-grown:
-			case <-time.After(20 * time.Millisecond):
-			case <-deadline:
-				t.Fatal("the copy does not follow")
-			}
-		}
-	}
+	follows := func() { t.Helper(); l.follows(t, s) }
 	follows()
 	testenv.Check(t, other.do(t, begun("seen by the first")))
 	follows()
@@ -326,6 +300,63 @@ func TestFollower(t *testing.T) {
 	}
 	testenv.Check(t, other.do(t, begun("seen by the second")))
 	follows()
+}
+
+// follow follows the copies of a machine until stop is called.
+func (l *laptop) follow(t *testing.T, f team.Follower, opened func()) (stop func()) {
+	f.Folder, f.StateHome, f.Logger = l.folder, l.stateHome, discard
+	f.Open = func(dir string, c *team.Copy) (*session.Session, team.Signs) {
+		opened()
+		return session.New(sqlite.New(dir, sqlite.Options{}), session.Options{Decider: c}), c.Presence(signs{})
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	go func() { f.Run(ctx); close(done) }()
+	return func() { cancel(); <-done }
+}
+
+// follows waits until the copy ends like the server's log and is confirmed.
+func (l *laptop) follows(t *testing.T, s *server) {
+	t.Helper()
+	grown, err := l.log.Watch(t.Context())
+	testenv.Check(t, err)
+	deadline := time.After(soon)
+	for {
+		want, err := s.log.Head(t.Context())
+		testenv.Check(t, err)
+		if got, err := l.log.Head(t.Context()); err == nil && got == want && l.copy.IsFresh() {
+			return
+		}
+		select {
+		case <-grown:
+		case <-time.After(20 * time.Millisecond):
+		case <-deadline:
+			t.Fatal("the copy does not follow")
+		}
+	}
+}
+
+// TestHeldBackStream follows behind a proxy that holds the event stream back: the records are polled, and confirm the copy.
+func TestHeldBackStream(t *testing.T) {
+	s := newServer(t)
+	l, other := s.join(t), s.join(t)
+	testenv.Check(t, other.do(t, setUp()))
+	l.Membership.Address = s.behindProxy(t)
+	testenv.Check(t, l.Save(l.folder))
+	defer l.follow(t, team.Follower{Retry: 10 * time.Millisecond, Silence: 50 * time.Millisecond}, func() {})()
+	l.follows(t, s)
+	select {
+	case <-s.polled:
+	case <-time.After(soon):
+		t.Fatal("the records are not polled")
+	}
+	for _, note := range []string{"one", "two"} {
+		testenv.Check(t, other.do(t, begun(note)))
+		l.follows(t, s)
+	}
+	if n := s.polls.Load(); n > 5 {
+		t.Errorf("two records took %d requests that wait", n)
+	}
 }
 
 type signs struct{}
