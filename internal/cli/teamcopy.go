@@ -65,7 +65,7 @@ func (a *app) refresh(ctx context.Context, ws *openWorkspace) {
 		ctx = limited
 	}
 	if err := ws.copied.Update(ctx, ws.session); err != nil {
-		a.warn("this is track " + ws.copied.Place.String() + " " + cmp.Or(ws.copied.Age(), "as of now") + ": " + message(err))
+		a.warn(cmp.Or(ws.copied.Stale(), "track "+ws.copied.Place.String()) + ": " + message(err))
 	}
 }
 

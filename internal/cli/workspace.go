@@ -120,7 +120,8 @@ func (a *app) open(ctx context.Context, roots mcpserver.Roots) (*openWorkspace, 
 			return config.Gates.Level(gate, gates.ByProfile(config.Gates.Profile, gate))
 		},
 		GateAll: config.Gates.Profile == gates.Strict, Unconfigured: !config.Gates.Asked,
-		Doubt: place.Doubt, Model: a.configuredModel(config.Model), Templates: a.templates(place), Engine: stepEngine{a},
+		Doubt: place.Doubt, Stale: shared.Stale,
+		Model: a.configuredModel(config.Model), Templates: a.templates(place), Engine: stepEngine{a},
 		Hooks: hookReports{seen, a, place, shared}, HooksRequired: config.HooksRequired, Engines: engines{presence: seen, session: s},
 	}
 	if !a.flags.ephemeral {

@@ -177,16 +177,16 @@ func (c *Copy) Update(ctx context.Context, s *session.Session) error {
 	return err
 }
 
-// Age says how old a copy is that its server does not confirm, "" if it is fresh.
-func (c *Copy) Age() string {
-	at := c.Confirmed()
-	switch {
-	case c.IsFresh():
+// Stale says how old a copy is that its server has not confirmed for a minute, "" if it is current.
+func (c *Copy) Stale() string {
+	if c == nil || c.IsFresh() {
 		return ""
-	case at.IsZero():
-		return "of unknown age"
 	}
-	return "as of " + clock(at)
+	age := "of unknown age"
+	if at := c.Confirmed(); !at.IsZero() {
+		age = "as of " + clock(at)
+	}
+	return "this is track " + c.Place.String() + " " + age
 }
 
 // clock returns a time of day, with its date unless that is today's.

@@ -125,8 +125,8 @@ func TestOffline(t *testing.T) {
 	testenv.Check(t, l.copy.Update(t.Context(), l.session))
 	s.http.Close()
 	calls := s.calls.Load()
-	if !l.copy.IsFresh() || l.copy.Age() != "" || s.calls.Load() != calls {
-		t.Errorf("a fresh copy is %q", l.copy.Age())
+	if !l.copy.IsFresh() || l.copy.Stale() != "" || s.calls.Load() != calls {
+		t.Errorf("a fresh copy is %q", l.copy.Stale())
 	}
 	then := time.Now().Add(-2 * time.Minute)
 	testenv.Check(t, os.Chtimes(filepath.Join(l.dir, "team.confirmed"), then, then))
@@ -138,8 +138,9 @@ func TestOffline(t *testing.T) {
 		!strings.Contains(err.Error(), "; nothing was changed") {
 		t.Errorf("got %v, want %s", err, want)
 	}
-	if state, err := l.session.State(t.Context()); err != nil || state.Revision != 1 || !strings.HasPrefix(l.copy.Age(), "as of ") {
-		t.Errorf("read %d, %s: %v", state.Revision, l.copy.Age(), err)
+	if state, err := l.session.State(t.Context()); err != nil || state.Revision != 1 ||
+		!strings.HasPrefix(l.copy.Stale(), "this is track acme/site main as of ") {
+		t.Errorf("read %d, %s: %v", state.Revision, l.copy.Stale(), err)
 	}
 }
 
