@@ -54,7 +54,7 @@ func layers() []layer {
 		{folder: "cmd", imports: []string{"internal/cli"}},
 		{folder: "internal/teamwire", imports: []string{"plan", "internal/store"}},
 		{folder: "internal/teamserver", imports: onBase("internal/session", "internal/store", "internal/store/...", "internal/teamwire",
-			"internal/build", "internal/verbs", "internal/review", "internal/web")},
+			"internal/build", "internal/verbs", "internal/review", "internal/web", "internal/transport", "mcpserver")},
 		{folder: "internal/cli", imports: []string{"..."}},
 		{folder: "internal/store", imports: []string{"plan", "internal/safefile", "internal/broadcast"}},
 		{folder: "internal/session", imports: []string{"plan", "internal/store", "internal/broadcast"}},

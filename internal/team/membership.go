@@ -156,27 +156,12 @@ func Copies(stateHome string) map[string]Place {
 	return all
 }
 
-// Label returns the name of an agent of this machine as its team sees it, after its member's: NAME, or NAME#MARK for one
-// connection, 39 bytes at most.
-func Label(name string) string {
-	name, mark, _ := strings.Cut(strings.ToLower(name), "#")
-	keep := func(text string, most int) string {
-		parts := strings.FieldsFunc(text, func(r rune) bool { return (r < 'a' || r > 'z') && (r < '0' || r > '9') })
-		text = strings.Join(parts, "-")
-		return strings.TrimRight(text[:min(len(text), most)], "-")
-	}
-	if mark = keep(mark, 12); mark == "" {
-		return cmp.Or(keep(name, 39), "agent")
-	}
-	return cmp.Or(keep(name, 26), "agent") + "#" + mark
-}
-
 // Actor returns an actor of this machine as its team names it.
 func (m Membership) Actor(a plan.Actor) plan.Actor {
 	switch {
 	case strings.HasPrefix(a.Name, m.Member+"/"):
 	case a.Kind == plan.Agent && m.Role != teamwire.RoleCI:
-		a.Name = m.Member + "/" + Label(a.Name)
+		a.Name = m.Member + "/" + teamwire.Label(a.Name)
 	case a.Kind == plan.CI || m.Role == teamwire.RoleCI:
 		a.Name = m.Member + "/ci"
 	case a.Kind == plan.Person:
@@ -193,7 +178,7 @@ func (m Membership) Local(name string) (string, bool) {
 
 func (m Membership) label(name string) string {
 	name, _ = m.Local(name)
-	return Label(name)
+	return teamwire.Label(name)
 }
 
 func load(path string, into any) error {
@@ -222,7 +207,7 @@ func save(folder, name string, value any, wrong error) error {
 func SuggestWorkspace(remotes []string, dir string) string {
 	for _, from := range append(remotes, dir) {
 		base := strings.TrimSuffix(strings.TrimRight(from, "/"), ".git")
-		name := Label(base[strings.LastIndexAny(base, "/:\\")+1:])
+		name := teamwire.Label(base[strings.LastIndexAny(base, "/:\\")+1:])
 		if teamwire.CheckName("workspace", name) == nil {
 			return name
 		}

@@ -44,6 +44,7 @@ func (s *Server) Handler() http.Handler {
 	mux.HandleFunc("/v1/", func(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, r, wrong(teamwire.CodeNotFound, "the API has no such path", "update planloop or the server"))
 	})
+	mux.Handle("/w/{team}/{ws}/t/{track}/mcp", s.mcp())
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "ok\n") })
 	mux.HandleFunc("GET /readyz", s.ready)
 	if s.people != nil {

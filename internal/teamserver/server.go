@@ -36,6 +36,7 @@ type Server struct {
 	tracks  *tracks
 	people  *people // nil: there is no page
 	feeds   feeds
+	mcps    mcpServers
 	rates   rates
 	metrics metrics
 
@@ -50,6 +51,7 @@ func New(ctx context.Context, db *postgres.DB, opts Options) (*Server, error) {
 	s.opts.Rate, s.opts.CheckEvery = cmp.Or(opts.Rate, 50), cmp.Or(opts.CheckEvery, 10*time.Second)
 	s.tracks = &tracks{open: map[int64]*track{}, most: 512, ids: map[trackName]trackIDs{}}
 	s.feeds.open = map[int64]*feed{}
+	s.mcps.open = map[mcpKey]*mcpServer{}
 	s.rates.limiters = map[string]*limiter{}
 	if err := s.clock.adjust(ctx, s.pool); err != nil {
 		return nil, err
@@ -72,6 +74,7 @@ func (s *Server) EndStreams() { s.end() }
 func (s *Server) Close() {
 	s.end()
 	s.background.Wait()
+	s.mcps.close()
 	if s.people != nil {
 		s.people.close()
 	}

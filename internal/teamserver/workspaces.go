@@ -77,7 +77,7 @@ func (ws workspaces) Open(ctx context.Context, id string) (*review.Workspace, er
 	limits := rules.settings.limits()
 	return &review.Workspace{Place: review.Place{ID: id, Name: shown}, Members: rules.members, Sign: ws.signAddress(id),
 		Service: verbs.New(t.session, verbs.Options{
-			Now: ws.clock.now, Presence: presence{ws.Server, t}, Lease: limits.Lease, Limits: limits})}, nil
+			Now: ws.clock.now, Presence: presence{ws.Server, t}, Hooks: presence{ws.Server, t}, Lease: limits.Lease, Limits: limits})}, nil
 }
 
 // InInbox implements review.Workspaces.

@@ -204,3 +204,17 @@ func CheckTrack(name string) error {
 	}
 	return nil
 }
+
+// Label returns an agent's name as a team sees it, after its member's: NAME, or NAME#MARK for one connection, 39 bytes at most.
+func Label(name string) string {
+	name, mark, _ := strings.Cut(strings.ToLower(name), "#")
+	keep := func(text string, most int) string {
+		parts := strings.FieldsFunc(text, func(r rune) bool { return (r < 'a' || r > 'z') && (r < '0' || r > '9') })
+		text = strings.Join(parts, "-")
+		return strings.TrimRight(text[:min(len(text), most)], "-")
+	}
+	if mark = keep(mark, 12); mark == "" {
+		return cmp.Or(keep(name, 39), "agent")
+	}
+	return cmp.Or(keep(name, 26), "agent") + "#" + mark
+}
