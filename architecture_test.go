@@ -181,7 +181,7 @@ func TestNothingIsTooLargeToRead(t *testing.T) {
 
 // Limits of the whole program: lines of Go without tests and bench, and direct dependencies in go.mod.
 const (
-	mostLinesInAll   = 104_670 // 7,580 of them for the team server and its laptops
+	mostLinesInAll   = 104_700 // 7,600 of them for the team server and its laptops
 	mostDependencies = 35      // pgx, goose and go-webauthn, with a virtual authenticator for its tests, for the team server
 )
 

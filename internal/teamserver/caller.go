@@ -44,6 +44,7 @@ type caller struct {
 	role     teamwire.Role
 	format   int
 	expires  time.Time
+	isUnused bool // its last use was not noted lately
 }
 
 // usedEvery limits how often the last use of a token is noted.
@@ -57,23 +58,27 @@ func (s *Server) authenticate(ctx context.Context, header string) (*caller, erro
 		return nil, wrong(teamwire.CodeToken, "the request has no token", "send the header Authorization: Bearer TOKEN")
 	}
 	var c caller
-	var isOld bool
 	err := s.pool.QueryRow(ctx, `SELECT token, team, team_name, member, member_name, machine, role, format, expires,
 		used IS NULL OR used < now() - $2::interval FROM team_token($1)`, hashToken(token), usedEvery).
-		Scan(&c.token, &c.team, &c.teamName, &c.memberID, &c.member, &c.machine, &c.role, &c.format, &c.expires, &isOld)
+		Scan(&c.token, &c.team, &c.teamName, &c.memberID, &c.member, &c.machine, &c.role, &c.format, &c.expires, &c.isUnused)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return nil, wrong(teamwire.CodeToken, "the token is unknown, has expired or was revoked", "ask an admin of the team for a new one")
 	}
 	if err != nil {
 		return nil, err
 	}
-	if isOld {
-		err = s.db.InTeam(ctx, c.team, func(tx pgx.Tx) error {
-			_, err := tx.Exec(ctx, "UPDATE token SET used = now() WHERE id = $1", c.token)
-			return err
-		})
-	}
 	return &c, err
+}
+
+// noteUse notes that a token was used, by a laptop that knows this format.
+func (s *Server) noteUse(ctx context.Context, c *caller, format int) error {
+	if !c.isUnused {
+		return nil
+	}
+	return s.db.InTeam(ctx, c.team, func(tx pgx.Tx) error {
+		_, err := tx.Exec(ctx, "UPDATE token SET used = now(), format = $2 WHERE id = $1", c.token, format)
+		return err
+	})
 }
 
 // maxLabel keeps the name member/label within plan.MaxName.

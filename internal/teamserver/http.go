@@ -15,6 +15,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"golang.org/x/time/rate"
 
+	"github.com/planloop/planloop/internal/build"
 	"github.com/planloop/planloop/internal/store"
 	"github.com/planloop/planloop/internal/teamwire"
 	"github.com/planloop/planloop/plan"
@@ -116,9 +117,12 @@ func (s *Server) admit(r *http.Request) (*caller, error) {
 			return nil, wrong(teamwire.CodeInvalid, "the header "+teamwire.FormatHeader+" is not a number", "")
 		}
 	}
+	if err := s.noteUse(r.Context(), c, format); err != nil {
+		return nil, err
+	}
 	if format < c.format {
 		return nil, wrong(teamwire.CodeUpdate, fmt.Sprintf("the team uses format %d, and this planloop knows %d", c.format, format),
-			"update planloop")
+			"update planloop to "+build.Version)
 	}
 	return c, nil
 }
