@@ -54,7 +54,7 @@ func layers() []layer {
 		{folder: "cmd", imports: []string{"internal/cli"}},
 		{folder: "internal/teamwire", imports: []string{"plan", "internal/store"}},
 		{folder: "internal/teamserver", imports: onBase("internal/session", "internal/store", "internal/store/...", "internal/teamwire",
-			"internal/build", "internal/verbs", "internal/review", "internal/web", "internal/notify")},
+			"internal/build", "internal/verbs", "internal/review", "internal/web", "internal/notify", "internal/transport", "mcpserver")},
 		{folder: "internal/cli", imports: []string{"..."}},
 		{folder: "internal/store", imports: []string{"plan", "internal/safefile", "internal/broadcast"}},
 		{folder: "internal/session", imports: []string{"plan", "internal/store", "internal/broadcast"}},
@@ -206,7 +206,7 @@ func TestNothingIsTooLargeToRead(t *testing.T) {
 
 // Limits of the whole program: lines of Go without tests and bench, and direct dependencies in go.mod.
 const (
-	mostLinesInAll   = 105_650 // 8,530 of them for the team server and its laptops
+	mostLinesInAll   = 105_700 // 8,580 of them for the team server and its laptops
 	mostDependencies = 38      // one, x/tools, for TestOtherSystems; six for the team server and its tests
 )
 

@@ -25,19 +25,19 @@ func (ErrorKind) Values() []string { return []string{"invalid_input", "not_found
 // ValidationError is the only error that refuses an input or an action (WINK: Tool Contracts,
 // ToolValidationError). Nothing was changed.
 type ValidationError struct {
-	Kind           ErrorKind
-	Field          string // JSON pointer into the input, or "" if it is about the state
-	Problem        string // the fault, in lower case, without a full stop
-	Fix            string // what to do instead
-	ClaimedStep    StepID // the step claimed by another actor, if that is the reason; else 0
-	Suggestion     string // the refused text in an acceptable form, if there is one; else ""
-	Phase          Phase  // the phase of planning mode, if that is the reason; else ""
-	ApprovedPlan   string // the approved plan that only a person may replace or clear, if that is the reason; else ""
-	Unverified     StepID // the step that is not verified, if that is the reason; else 0
-	Output         string // the end of a failed command's output, if that is the reason; else ""
-	IsProblemFirst bool   // the problem begins with words of a contract, so Field follows it
+	Kind           ErrorKind `json:"kind"`
+	Field          string    `json:"field,omitempty"`         // JSON pointer into the input, or "" if it is about the state
+	Problem        string    `json:"problem"`                 // the fault, in lower case, without a full stop
+	Fix            string    `json:"fix,omitempty"`           // what to do instead
+	ClaimedStep    StepID    `json:"claimed_step,omitzero"`   // the step claimed by another actor, if that is the reason; else 0
+	Suggestion     string    `json:"suggestion,omitempty"`    // the refused text in an acceptable form, if there is one; else ""
+	Phase          Phase     `json:"phase,omitempty"`         // the phase of planning mode, if that is the reason; else ""
+	ApprovedPlan   string    `json:"approved_plan,omitempty"` // that only a person may replace or clear, if that is the reason; else ""
+	Unverified     StepID    `json:"unverified,omitzero"`     // the step that is not verified, if that is the reason; else 0
+	Output         string    `json:"output,omitempty"`        // the end of a failed command's output, if that is the reason; else ""
+	IsProblemFirst bool      `json:"problem_first,omitzero"`  // the problem begins with words of a contract, so Field follows it
 
-	Others []*ValidationError // more problems of the same input
+	Others []*ValidationError `json:"others,omitempty"` // more problems of the same input
 }
 
 // All returns each problem as a refusal of its own, this one first.

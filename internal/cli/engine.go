@@ -78,7 +78,7 @@ func (e stepEngine) Run(ctx context.Context, o verbs.EngineOptions) (plan.StopRe
 		return "", err
 	}
 	options := engine.Options{Parallel: ws.config.Parallel, Logger: e.logger(), Files: box.Files, Workspace: ws.place.Path,
-		Notice: ws.verbs.NotifyRun, Actor: ws.copied.actor()}
+		Notice: ws.verbs.NotifyRun, Actor: ws.copied.Actor}
 	if !e.flags.ephemeral {
 		options.StateDir, options.Shared = ws.place.StateDir, ws.place.SharedDir()
 	}
@@ -95,7 +95,7 @@ func (e stepEngine) Run(ctx context.Context, o verbs.EngineOptions) (plan.StopRe
 			}
 		}
 	}
-	return engine.New(ws.session, box.Tools(), ws.copied.presence(ws.presence), options).Run(ctx, engine.RunOptions{
+	return engine.New(ws.session, box.Tools(), ws.copied.Presence(ws.presence), options).Run(ctx, engine.RunOptions{
 		Parallel: o.Parallel, Wait: o.Wait, Drain: o.Drain, Begin: o.Begin, Listener: o.Listener, OnWait: o.OnWait, Starts: o.Starts,
 		For: o.For, Only: o.Only})
 }

@@ -21,6 +21,7 @@ import (
 	"github.com/planloop/planloop/internal/presence"
 	"github.com/planloop/planloop/internal/process"
 	"github.com/planloop/planloop/internal/store/sqlite"
+	"github.com/planloop/planloop/internal/team"
 	"github.com/planloop/planloop/internal/terminal"
 	"github.com/planloop/planloop/internal/toolbox"
 	"github.com/planloop/planloop/internal/verbs"
@@ -269,8 +270,12 @@ func tracksToCheck(place workspace.Workspace) []workspace.Workspace {
 
 // holdByName returns the hold of a workspace that a command names, although the agent works elsewhere.
 func (a *app) holdByName(ctx context.Context, ws *openWorkspace, places []string) (toolbox.Hold, error) {
+	closed, err := a.refreshCopies(ctx, ws.place, places...)
+	if hold := holdOfClosed(ws.place, closed); err != nil || hold.By != "" {
+		return hold, err
+	}
 	for _, named := range (workspace.Lookup{Getenv: a.getenv}).MarkedAt(places...) {
-		if named.SharedDir() == ws.place.SharedDir() {
+		if isOf(ws.place)(named) {
 			continue // there it depends on the session's track: see isHeldIn
 		}
 		if hold, err := a.holdOf(ctx, named); err != nil || hold.By != "" {
@@ -378,7 +383,7 @@ type hookReports struct {
 	*presence.Registry
 	app    *app
 	place  workspace.Workspace
-	copied teamCopy
+	copied *team.Copy
 }
 
 // Agents returns the agents at work.
@@ -405,9 +410,6 @@ func (h hookReports) Agents() []verbs.ActiveAgent {
 
 // named returns an agent's name on the track.
 func (h hookReports) named(agent string) string {
-	if h.copied.Copy == nil {
-		return agent
-	}
 	return h.copied.Actor(plan.NewActor(plan.ChannelMCP, agent)).Name
 }
 

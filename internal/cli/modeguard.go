@@ -10,7 +10,6 @@ import (
 	"github.com/planloop/planloop/internal/presence"
 	"github.com/planloop/planloop/internal/process"
 	"github.com/planloop/planloop/internal/safetext"
-	"github.com/planloop/planloop/internal/session"
 	"github.com/planloop/planloop/internal/store/sqlite"
 	"github.com/planloop/planloop/internal/toolbox"
 	"github.com/planloop/planloop/internal/verbs"
@@ -44,8 +43,15 @@ func (a *app) planningGuard(ws *openWorkspace) toolbox.Wall {
 
 // holdOn returns the hold on a path: by the opened workspace, wherever the path leads, or by another above or below the path.
 func (a *app) holdOn(ctx context.Context, ws *openWorkspace, path string) (toolbox.Hold, error) {
-	if held, err := a.isHeldIn(ctx, ws); err != nil || held {
+	closed, err := a.refreshCopies(ctx, ws.place, path)
+	if err != nil {
+		return toolbox.Hold{}, err
+	}
+	if held, err := a.isHeldIn(ctx, ws, closed); err != nil || held {
 		return toolbox.Hold{By: toolbox.PlanningMode}, err
+	}
+	if hold := holdOfClosed(ws.place, closed); hold.By != "" {
+		return hold, nil
 	}
 	for _, other := range a.overlapping(ws.place, path) {
 		if hold, err := a.holdOf(ctx, other); err != nil || hold.By != "" {
@@ -56,8 +62,8 @@ func (a *app) holdOn(ctx context.Context, ws *openWorkspace, path string) (toolb
 }
 
 // isHeldIn reports whether planning mode holds the session of a call, command or hook in the opened workspace: that of its track, that of
-// any track if it is on none, or one that holds it wherever it is.
-func (a *app) isHeldIn(ctx context.Context, ws *openWorkspace) (bool, error) {
+// any track if it is on none, or one that holds it wherever it is. closed are the copies of a team's tracks that are closed.
+func (a *app) isHeldIn(ctx context.Context, ws *openWorkspace, closed []workspace.Workspace) (bool, error) {
 	session, isCall := mcpserver.SessionOf(ctx)
 	if !isCall {
 		session = ws.callingSession()
@@ -67,17 +73,15 @@ func (a *app) isHeldIn(ctx context.Context, ws *openWorkspace) (bool, error) {
 		on = ws.presence.Bound(session).Track
 	}
 	if on == "" {
-		if isClosed, err := a.refreshCopies(ctx, ws.place); err != nil || isClosed {
-			return true, err
-		}
 		restricting, err := a.restrictingTracks(ctx, ws.place)
-		return slices.ContainsFunc(restricting, func(t restrictingTrack) bool { return !t.isIdle }), err
+		isHeld := slices.ContainsFunc(restricting, func(t restrictingTrack) bool { return !t.isIdle })
+		return isHeld || slices.ContainsFunc(closed, isOf(ws.place)), err
 	}
 	track, err := a.openTrack(ctx, ws.place.On(on))
 	if err != nil {
 		return false, err
 	}
-	if restricted, err := track.verbs.Restricted(ctx); err != nil || restricted || track.copied.isClosed() {
+	if restricted, err := track.verbs.Restricted(ctx); err != nil || restricted || track.copied.IsClosed() {
 		return true, err
 	}
 	by, err := a.holder(ctx, ws.place, ws.presence, session)
@@ -156,11 +160,30 @@ func (a *app) holdOf(ctx context.Context, other workspace.Workspace) (toolbox.Ho
 	if !phase.IsRestricted() {
 		return toolbox.Hold{}, nil
 	}
+	return holdBy(other), nil
+}
+
+func holdBy(other workspace.Workspace) toolbox.Hold {
 	where := safetext.EscapeLine(other.Path)
 	if where == "" {
 		where = "the workspace named " + other.Name
 	}
-	return toolbox.Hold{By: toolbox.PlanningMode + " in " + where}, nil
+	return toolbox.Hold{By: toolbox.PlanningMode + " in " + where}
+}
+
+// holdOfClosed returns the hold of a closed copy of another workspace.
+func holdOfClosed(own workspace.Workspace, closed []workspace.Workspace) toolbox.Hold {
+	for _, other := range closed {
+		if !isOf(own)(other) {
+			return holdBy(other)
+		}
+	}
+	return toolbox.Hold{}
+}
+
+// isOf reports whether a workspace is the same as another, on any track.
+func isOf(own workspace.Workspace) func(workspace.Workspace) bool {
+	return func(other workspace.Workspace) bool { return other.SharedDir() == own.SharedDir() }
 }
 
 // overlapping returns the other workspaces with a planning mode that covers a path or anything below it.
@@ -204,16 +227,14 @@ func (a *app) modeOf(ctx context.Context, other workspace.Workspace) (phase plan
 	if err != nil {
 		return phase, mode, err
 	}
-	s := session.New(sqlite.New(other.StateDir, sqlite.Options{}), session.Options{Limits: config.Limits(), Mark: other,
-		Decider: copied.decider(), Logger: a.logger()})
+	s, seen := a.look(other, copied, config.Limits())
 	defer func() { _ = s.Close() }()
-	seen := presence.Open(other.StateDir, presence.Options{Logger: a.logger(), Shared: other.SharedDir()})
-	service := verbs.New(s, verbs.Options{Presence: copied.presence(seen), Limits: config.Limits()})
+	service := verbs.New(s, verbs.Options{Presence: seen, Limits: config.Limits()})
 	if phase, _, err = service.Phase(ctx); err != nil || !phase.IsRestricted() {
 		return phase, mode, err
 	}
 	state, err := service.State(ctx)
 	mode = state.ModeNow()
-	mode.By = copied.localName(mode.By)
+	mode.By = copied.LocalName(mode.By)
 	return state.PhaseNow(), mode, err
 }

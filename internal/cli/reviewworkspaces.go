@@ -391,7 +391,9 @@ func (s *reviewWorkspace) open(ctx context.Context, isUse bool) (*review.Workspa
 			s.Start = s.start
 		}
 	}
-	return &s.Workspace, nil
+	shown := s.Workspace
+	shown.Doubt = cmp.Or(shown.Doubt, ws.copied.Stale())
+	return &shown, nil
 }
 
 // head returns the last end of the log, without opening it; the zero Head if unknown.

@@ -18,6 +18,7 @@ import (
 	"github.com/planloop/planloop/internal/presence"
 	"github.com/planloop/planloop/internal/process"
 	"github.com/planloop/planloop/internal/store/sqlite"
+	"github.com/planloop/planloop/internal/team"
 	"github.com/planloop/planloop/internal/transport"
 	"github.com/planloop/planloop/internal/verbs"
 	"github.com/planloop/planloop/internal/workspace"
@@ -30,7 +31,7 @@ type tracks struct {
 	app    *app
 	place  workspace.Workspace
 	seen   *presence.Registry
-	copied teamCopy
+	copied *team.Copy
 }
 
 func (t tracks) Name() string { return t.place.TrackName() }
@@ -164,18 +165,18 @@ func (t tracks) Bind(c verbs.Caller, from, to verbs.Binding) {
 }
 
 func (t tracks) IsAgent(name string) bool {
-	name = t.copied.localName(name)
+	name = t.copied.LocalName(name)
 	return strings.Contains(name, "#") || t.seen.Bound(name).Track != "" ||
 		slices.ContainsFunc(t.seen.Servers(), func(s presence.Server) bool { return s.Client == name })
 }
 
 func (t tracks) Title(agent string) string {
-	host, _ := hosts.OfClient(t.copied.localName(agent))
+	host, _ := hosts.OfClient(t.copied.LocalName(agent))
 	return host.Title
 }
 
 func (t tracks) Serves(agent string, c verbs.Caller) bool {
-	return serves(t.seen, t.copied.localName(agent), c.Session)
+	return serves(t.seen, t.copied.LocalName(agent), c.Session)
 }
 
 func serves(seen *presence.Registry, agent, session string) bool {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -27,21 +28,31 @@ import (
 func newTeamCommand(a *app) *cobra.Command {
 	var tokenFile, in string
 	var keep bool
-	join := newCommand("team join", "URL", exactly(1, "the address of the team's server"), func(cmd *cobra.Command, args []string) error {
-		return a.joinTeam(cmd.Context(), args[0], tokenFile)
+	// Only a person runs these: an agent must not send plans to an address that it was told.
+	person := func(name, argument string, check cobra.PositionalArgs, run func(context.Context, string) error) *cobra.Command {
+		return newCommand("team "+name, argument, check, func(cmd *cobra.Command, args []string) error {
+			if why := a.agentSign(); why != "" {
+				return plan.Refuse(plan.Conflict, "", "planloop team "+name+" needs the user, and "+why,
+					"ask the user to run it in their own terminal")
+			}
+			return run(cmd.Context(), strings.Join(args, ""))
+		})
+	}
+	join := person("join", "URL", exactly(1, "the address of the team's server"), func(ctx context.Context, address string) error {
+		return a.joinTeam(ctx, address, tokenFile)
 	})
 	join.Flags().StringVar(&tokenFile, "token-file", "-", "read the token from `FILE`; - is standard input")
-	share := newCommand("team share", "TRACK", exactly(1, "a track"), func(cmd *cobra.Command, args []string) error {
-		return a.shareTrack(cmd.Context(), args[0], in)
+	share := person("share", "TRACK", exactly(1, "a track"), func(ctx context.Context, track string) error {
+		return a.shareTrack(ctx, track, in)
 	})
-	pull := newCommand("team pull", "TRACK", exactly(1, "a track of the team"), func(cmd *cobra.Command, args []string) error {
-		return a.pullTrack(cmd.Context(), args[0], in)
+	pull := person("pull", "TRACK", exactly(1, "a track of the team"), func(ctx context.Context, track string) error {
+		return a.pullTrack(ctx, track, in)
 	})
 	for _, cmd := range []*cobra.Command{share, pull} {
 		cmd.Flags().StringVar(&in, "in", "", "the team's workspace, as `TEAM/NAME`")
 	}
-	leave := newCommand("team leave", "[TEAM]", atMostOne("a team"), func(cmd *cobra.Command, args []string) error {
-		return a.leaveTeam(cmd.Context(), strings.Join(args, ""), keep)
+	leave := person("leave", "[TEAM]", atMostOne("a team"), func(ctx context.Context, name string) error {
+		return a.leaveTeam(ctx, name, keep)
 	})
 	leave.Flags().BoolVar(&keep, "keep", false, "keep the copies of its tracks as tracks of this machine")
 	return commandGroup(newCommand("team", "", nil, nil), join, share, pull, leave,
@@ -49,48 +60,42 @@ func newTeamCommand(a *app) *cobra.Command {
 		newCommand("team status", "", noArguments, a.teamStatus))
 }
 
-// refuseAgent keeps an agent from sending plans to an address that it was told.
-func (a *app) refuseAgent(what string) error {
-	if why := a.agentSign(); why != "" {
-		return plan.Refuse(plan.Conflict, "", what+" needs the user, and "+why, "ask the user to run it in their own terminal")
-	}
-	return nil
-}
-
-// memberOf returns the membership of a team, or of the only one.
-func (a *app) memberOf(name string) (m team.Membership, folder string, err error) {
-	if folder, err = workspace.TeamFolder(a.getenv, ""); err != nil {
-		return m, folder, err
+// inTeam calls do as a member of a team, or of the only one if name is "".
+func (a *app) inTeam(name string, do func(*team.Client, team.Membership) error) error {
+	folder, _, err := a.teamFolders()
+	if err != nil {
+		return err
 	}
 	all, err := team.All(folder)
 	if err != nil {
-		return m, folder, err
+		return err
 	}
 	var names []string
-	for _, one := range all {
-		if names = append(names, one.Team); name == "" && len(all) == 1 || one.Team == name {
-			m = one
-		}
+	for _, m := range all {
+		names = append(names, m.Team)
+	}
+	i := slices.Index(names, name)
+	if name == "" && len(all) == 1 {
+		i = 0
 	}
 	switch {
 	case len(all) == 0:
-		err = plan.Refuse(plan.NotFound, "", "this machine is in no team", "join one: planloop team join URL")
-	case m.Team == "" && name == "":
-		err = plan.Refuse(plan.Conflict, "", "this machine is in several teams", "name one of "+strings.Join(names, ", "))
-	case m.Team == "":
-		err = plan.Refuse(plan.NotFound, "", "this machine is not in team "+plan.Quote(name), "use one of "+strings.Join(names, ", "))
+		return plan.Refuse(plan.NotFound, "", "this machine is in no team", "join one: planloop team join URL")
+	case i < 0 && name == "":
+		return plan.Refuse(plan.Conflict, "", "this machine is in several teams", "name one of "+strings.Join(names, ", "))
+	case i < 0:
+		return plan.Refuse(plan.NotFound, "", "this machine is not in team "+plan.Quote(name), "use one of "+strings.Join(names, ", "))
 	}
-	return m, folder, err
+	client, err := team.NewClient(all[i], a.logger())
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	return do(client, all[i])
 }
 
 func (a *app) joinTeam(ctx context.Context, address, tokenFile string) error {
-	if err := a.refuseAgent("joining a team"); err != nil {
-		return err
-	}
-	if _, err := team.ParseAddress(address); err != nil {
-		return err
-	}
-	folder, err := workspace.TeamFolder(a.getenv, "")
+	_, err := team.ParseAddress(address)
 	if err != nil {
 		return err
 	}
@@ -104,13 +109,12 @@ func (a *app) joinTeam(ctx context.Context, address, tokenFile string) error {
 		return err
 	}
 	defer client.Close()
-	ctx, cancel := context.WithTimeout(ctx, team.CallLimit)
-	defer cancel()
 	me, err := client.Me(ctx)
 	if err != nil {
 		return err
 	}
-	if err := m.Know(me); err != nil {
+	folder, _, err := a.teamFolders()
+	if err := cmp.Or(err, m.Know(me)); err != nil {
 		return err
 	}
 	if was, err := team.Load(folder, m.Team); err == nil && was.Address != m.Address {
@@ -132,43 +136,29 @@ func (a *app) placeIn(here workspace.Workspace, named, track string) (p team.Pla
 	}
 	for _, other := range here.Tracks() {
 		if found, ok, err := team.PlaceOf(other.StateDir); ok && err == nil {
-			return team.Place{Team: found.Team, Workspace: found.Workspace, Track: track}, nil
+			found.Track = track
+			return found, nil
 		}
 	}
-	m, _, err := a.memberOf("")
-	if err != nil {
-		return p, err
-	}
-	config, _ := safefile.Read(filepath.Join(here.Path, ".git", "config"), 1<<20) // only to suggest a name
-	var remotes []string
-	for _, found := range regexp.MustCompile(`(?m)^\s*url\s*=\s*(\S+)`).FindAllSubmatch(config, -1) {
-		remotes = append(remotes, string(found[1]))
-	}
-	names := append(team.WorkspaceNames(remotes, here.Path), "NAME")
-	return p, plan.Refuse(plan.InvalidInput, "--in", "the team's workspace is not known", "name it, such as --in "+m.Team+"/"+names[0])
-}
-
-// openTeam returns a client for a place.
-func (a *app) openTeam(p team.Place) (*team.Client, team.Membership, error) {
-	m, _, err := a.memberOf(p.Team)
-	if err != nil {
-		return nil, m, err
-	}
-	client, err := team.NewClient(m, a.logger())
-	return client, m, err
+	return p, a.inTeam("", func(_ *team.Client, m team.Membership) error {
+		config, _ := safefile.Read(filepath.Join(here.Path, ".git", "config"), 1<<20) // only to suggest a name
+		var remotes []string
+		for _, found := range regexp.MustCompile(`(?m)^\s*url\s*=\s*(\S+)`).FindAllSubmatch(config, -1) {
+			remotes = append(remotes, string(found[1]))
+		}
+		return plan.Refuse(plan.InvalidInput, "--in", "the team's workspace is not known",
+			"name it, such as --in "+m.Team+"/"+team.SuggestWorkspace(remotes, here.Path))
+	})
 }
 
 // shareTrack sends a track's history to the team, and makes the track a copy.
 func (a *app) shareTrack(ctx context.Context, name, in string) error {
-	if err := a.refuseAgent("sharing a track"); err != nil {
-		return err
-	}
 	ws, err := a.trackNamed(ctx, name)
 	if err != nil {
 		return err
 	}
-	if ws.copied.Copy != nil {
-		return plan.Refuse(plan.Conflict, "", "this track is shared: "+ws.copied.Place().String(), "leave it as it is")
+	if ws.copied != nil {
+		return plan.Refuse(plan.Conflict, "", "this track is shared: "+ws.copied.Place.String(), "leave it as it is")
 	}
 	if state, err := ws.verbs.State(ctx); err != nil || state.Revision == 0 {
 		return cmp.Or(err, error(plan.Refuse(plan.Conflict, "", "track "+name+" has no history to share", "begin a plan on it first")))
@@ -177,90 +167,73 @@ func (a *app) shareTrack(ctx context.Context, name, in string) error {
 	if err != nil {
 		return err
 	}
-	client, m, err := a.openTeam(place)
-	if err != nil {
-		return err
-	}
-	defer client.Close()
-	n, err := client.ShareAll(ctx, team.NewCopy(m, place, ws.place.StateDir, client), ws.session)
-	if err != nil {
-		return err
-	}
-	return a.beginCopy(ctx, m, place, ws.place, client, fmt.Sprintf("Shared %s as %s: %s.", ws.place.TrackName(), place,
-		plan.Pluralize(n, "record")))
+	return a.inTeam(place.Team, func(client *team.Client, m team.Membership) error {
+		c := team.NewCopy(m, place, ws.place.StateDir, client)
+		n, err := c.Share(ctx, ws.session)
+		if err != nil {
+			return err
+		}
+		return a.beginCopy(ctx, c, ws.place, fmt.Sprintf("Shared %s as %s: %s.", ws.place.TrackName(), place, plan.Pluralize(n, "record")))
+	})
 }
 
-// beginCopy makes a track the copy of a place, and pulls its records.
-func (a *app) beginCopy(ctx context.Context, m team.Membership, p team.Place, local workspace.Workspace, client *team.Client,
-	text string) error {
-	if err := p.Save(local.StateDir); err != nil {
+// beginCopy makes a track a copy, and pulls its records.
+func (a *app) beginCopy(ctx context.Context, c *team.Copy, local workspace.Workspace, text string) error {
+	if err := c.Place.Save(local.StateDir); err != nil {
 		return err
 	}
-	c := team.NewCopy(m, p, local.StateDir, client)
-	s, _, err := a.openCopy(local.StateDir, c)
-	if err == nil {
-		err = errors.Join(c.Update(ctx, s), s.Close())
-	}
-	if err != nil {
+	s, _ := a.look(local, c, plan.Limits{})
+	if err := errors.Join(c.Update(ctx, s), s.Close()); err != nil {
 		return err
 	}
-	return a.printReply(p, text+" Agents use it with: planloop --track "+local.TrackName())
+	return a.printReply(c.Place, text+" Agents use it with: planloop --track "+local.TrackName())
 }
 
 // pullTrack makes a local track the copy of a team's. The records of a local main continue on a track of their own.
 func (a *app) pullTrack(ctx context.Context, name, in string) error {
-	if err := a.refuseAgent("pulling a track"); err != nil {
-		return err
-	}
 	here, err := a.findWorkspace()
-	if err != nil {
-		return err
-	}
-	if err := workspace.CheckTrackName("the track", name); err != nil {
+	if err := cmp.Or(err, workspace.CheckTrackName("the track", name)); err != nil {
 		return err
 	}
 	place, err := a.placeIn(here, in, name)
 	if err != nil {
 		return err
 	}
-	client, m, err := a.openTeam(place)
-	if err != nil {
-		return err
-	}
-	defer client.Close()
-	limited, cancel := context.WithTimeout(ctx, team.CallLimit)
-	defer cancel()
-	known, err := client.Tracks(limited, place.Workspace)
-	if err != nil {
-		return err
-	}
-	if !slices.ContainsFunc(known, func(t teamwire.Track) bool { return t.Track == name }) {
+	return a.inTeam(place.Team, func(client *team.Client, m team.Membership) error {
+		known, err := client.Tracks(ctx, place.Workspace)
+		if err != nil {
+			return err
+		}
 		var names []string
 		for _, t := range known {
 			names = append(names, t.Track)
 		}
-		return plan.Refuse(plan.NotFound, "", place.Team+"/"+place.Workspace+" has no track "+plan.Quote(name),
-			"use one of: "+cmp.Or(strings.Join(names, ", "), "none yet"))
-	}
-	local, text := here.On(name), "Pulled "+place.String()+"."
-	if _, isCopy, err := team.PlaceOf(local.StateDir); isCopy || err != nil {
-		return cmp.Or(err, error(plan.Refuse(plan.Conflict, "", "this track is a team's copy already", "use it with --track "+name)))
-	}
-	if trackExists(local) && local.Track != "" {
-		return plan.Refuse(plan.Conflict, "", "a track named "+name+" exists here",
-			"share that one, or delete it: planloop --track "+name+" purge")
-	}
-	if moved, err := a.moveMain(ctx, local); err != nil {
-		return err
-	} else if moved != "" {
-		text += " What main held continues on track " + moved + "."
-	}
-	return a.beginCopy(ctx, m, place, local, client, text)
+		local, text := here.On(name), "Pulled "+place.String()+"."
+		_, isCopy, err := team.PlaceOf(local.StateDir)
+		switch {
+		case !slices.Contains(names, name):
+			return plan.Refuse(plan.NotFound, "", place.Team+"/"+place.Workspace+" has no track "+plan.Quote(name),
+				"use one of: "+cmp.Or(strings.Join(names, ", "), "none yet"))
+		case err != nil:
+			return err
+		case isCopy:
+			return plan.Refuse(plan.Conflict, "", "this track is a team's copy already", "use it with --track "+name)
+		case trackExists(local) && local.Track != "":
+			return plan.Refuse(plan.Conflict, "", "a track named "+name+" exists here",
+				"share that one, or delete it: planloop --track "+name+" purge")
+		}
+		if moved, err := a.moveMain(ctx, local); err != nil {
+			return err
+		} else if moved != "" {
+			text += " What main held continues on track " + moved + "."
+		}
+		return a.beginCopy(ctx, team.NewCopy(m, place, local.StateDir, client), local, text)
+	})
 }
 
 // moveMain copies the records of a local main to a new track, and returns its name; "" if there are none.
 func (a *app) moveMain(ctx context.Context, main workspace.Workspace) (string, error) {
-	if main.Track != "" || !trackExists(main) {
+	if main.Track != "" {
 		return "", nil
 	}
 	from := sqlite.New(main.StateDir, sqlite.Options{})
@@ -279,48 +252,30 @@ func (a *app) moveMain(ctx context.Context, main workspace.Workspace) (string, e
 
 // leaveTeam ends the membership. The copies become tracks of this machine, or are deleted.
 func (a *app) leaveTeam(ctx context.Context, name string, keep bool) error {
-	if err := a.refuseAgent("leaving a team"); err != nil {
-		return err
-	}
-	m, folder, err := a.memberOf(name)
-	if err != nil {
-		return err
-	}
-	home, err := workspace.StateHome(a.getenv, "")
-	if err != nil {
-		return err
-	}
-	var failed error
-	n := 0
-	for dir, place := range team.Copies(home) {
-		if place.Team != m.Team {
-			continue
+	return a.inTeam(name, func(_ *team.Client, m team.Membership) error {
+		folder, home, err := a.teamFolders()
+		n := 0
+		for dir, place := range team.Copies(home) {
+			if place.Team == m.Team {
+				n++
+				err = errors.Join(err, a.endCopy(ctx, workspace.FromState(dir), keep))
+			}
 		}
-		n++
-		err := os.Remove(filepath.Join(dir, team.PlaceFile))
-		if err == nil && !keep {
-			err = a.deleteCopy(ctx, workspace.FromState(dir))
+		if err := cmp.Or(err, team.Remove(folder, m.Team)); err != nil {
+			return err
 		}
-		failed = errors.Join(failed, err)
-	}
-	if failed != nil {
-		return failed
-	}
-	if err := team.Remove(folder, m.Team); err != nil {
-		return err
-	}
-	what := "deleted"
-	if keep {
-		what = "kept as tracks of this machine"
-	}
-	return a.printReply(map[string]any{"team": m.Team, "copies": n, "kept": keep},
-		fmt.Sprintf("Left %s; %s %s. The token stays valid until an "+
-			"admin revokes it.", m.Team, plan.Pluralize(n, "copy"), what))
+		what := map[bool]string{true: "kept as tracks of this machine", false: "deleted"}[keep]
+		return a.printReply(map[string]any{"team": m.Team, "copies": n, "kept": keep},
+			fmt.Sprintf("Left %s; %s %s. The token stays valid until an admin revokes it.", m.Team, plan.Pluralize(n, "copy"), what))
+	})
 }
 
-// deleteCopy deletes the log of a former copy.
-func (a *app) deleteCopy(ctx context.Context, place workspace.Workspace) error {
-	s := session.New(sqlite.New(place.StateDir, sqlite.Options{}), session.Options{Mark: place, Logger: a.logger()})
+// endCopy makes a copy a track of this machine, or deletes it.
+func (a *app) endCopy(ctx context.Context, place workspace.Workspace, keep bool) error {
+	if err := os.Remove(filepath.Join(place.StateDir, team.PlaceFile)); err != nil || keep {
+		return err
+	}
+	s, _ := a.look(place, nil, plan.Limits{})
 	err := errors.Join(s.Purge(ctx, plan.NewActor(plan.ChannelTerminal, a.login())), s.Close())
 	if err != nil || place.Track == "" {
 		return err
@@ -329,26 +284,25 @@ func (a *app) deleteCopy(ctx context.Context, place workspace.Workspace) error {
 }
 
 func (a *app) teamMembers(cmd *cobra.Command, args []string) error {
-	client, m, err := a.openTeam(team.Place{Team: strings.Join(args, "")})
-	if err != nil {
-		return err
-	}
-	defer client.Close()
-	ctx, cancel := context.WithTimeout(cmd.Context(), team.CallLimit)
-	defer cancel()
-	members, err := client.Members(ctx)
-	if err != nil {
-		return err
-	}
-	var b strings.Builder
-	for _, member := range members {
-		seen := "never seen"
-		if !member.SeenAt.IsZero() {
-			seen = "seen " + member.SeenAt.Local().Format("2006-01-02 15:04")
+	return a.inTeam(strings.Join(args, ""), func(client *team.Client, m team.Membership) error {
+		members, err := client.Members(cmd.Context())
+		if err != nil {
+			return err
 		}
-		fmt.Fprintf(&b, "%s (%s), %s\n", member.Name, member.Role, seen)
+		var lines []string
+		for _, member := range members {
+			lines = append(lines, fmt.Sprintf("%s (%s), %s", member.Name, member.Role, timeOr("seen ", member.SeenAt, "never seen")))
+		}
+		return a.printReply(members, strings.Join(lines, "\n"))
+	})
+}
+
+// timeOr returns a local time after a word, or another text without one.
+func timeOr(word string, at time.Time, without string) string {
+	if at.IsZero() {
+		return without
 	}
-	return a.printReply(members, cmp.Or(strings.TrimSpace(b.String()), m.Team+" has no members."))
+	return word + at.Local().Format("2006-01-02 15:04")
 }
 
 // teamReply is the connection to one team, with the copies of its tracks.
@@ -366,11 +320,7 @@ type copyView struct {
 }
 
 func (a *app) teamStatus(cmd *cobra.Command, _ []string) error {
-	folder, err := workspace.TeamFolder(a.getenv, "")
-	if err != nil {
-		return err
-	}
-	home, err := workspace.StateHome(a.getenv, "")
+	folder, home, err := a.teamFolders()
 	if err != nil {
 		return err
 	}
@@ -379,48 +329,41 @@ func (a *app) teamStatus(cmd *cobra.Command, _ []string) error {
 		return err
 	}
 	copies, replies := team.Copies(home), []teamReply{}
-	var b strings.Builder
+	var lines []string
 	for _, m := range all {
-		reply := teamReply{Membership: m, Copies: []copyView{}}
-		client, err := team.NewClient(m, a.logger())
-		if err == nil {
-			ctx, cancel := context.WithTimeout(cmd.Context(), team.CallLimit)
-			_, err = client.Me(ctx)
-			cancel()
-			client.Close()
-		}
-		connection := "connected"
-		if err != nil {
+		reply, connection := teamReply{Membership: m, Copies: []copyView{}}, "connected"
+		if err := a.inTeam(m.Team, func(client *team.Client, _ team.Membership) error {
+			_, err := client.Me(cmd.Context())
+			return err
+		}); err != nil {
 			reply.Problem = message(err)
 			connection = "not connected: " + reply.Problem
 		}
-		fmt.Fprintf(&b, "%s at %s as %s (%s): %s\n", m.Team, m.Address, m.Member, m.Role, connection)
-		for dir, place := range copies {
-			if place.Team == m.Team {
+		lines = append(lines, fmt.Sprintf("%s at %s as %s (%s): %s", m.Team, m.Address, m.Member, m.Role, connection))
+		for _, dir := range slices.Sorted(maps.Keys(copies)) {
+			if place := copies[dir]; place.Team == m.Team {
 				at := workspace.FromState(dir)
-				reply.Copies = append(reply.Copies, copyView{place, at.Path, at.TrackName(), team.Confirmed(dir)})
+				c := copyView{place, at.Path, at.TrackName(), team.NewCopy(m, place, dir, nil).Confirmed()}
+				reply.Copies = append(reply.Copies, c)
+				lines = append(lines, fmt.Sprintf("  %s: track %s of %s, %s", place, c.Local, c.Path,
+					timeOr("current at ", c.Confirmed, "never current")))
 			}
-		}
-		slices.SortFunc(reply.Copies, func(x, y copyView) int { return cmp.Or(cmp.Compare(x.Path, y.Path), cmp.Compare(x.Local, y.Local)) })
-		for _, c := range reply.Copies {
-			fmt.Fprintf(&b, "  %s: track %s of %s, current at %s\n", c.Place, c.Local, c.Path,
-				c.Confirmed.Local().Format("2006-01-02 15:04"))
 		}
 		replies = append(replies, reply)
 	}
-	return a.printReply(replies, cmp.Or(strings.TrimSpace(b.String()), "This machine is in no team. Join one: planloop team join URL"))
+	return a.printReply(replies, cmp.Or(strings.Join(lines, "\n"), "This machine is in no team. Join one: planloop team join URL"))
 }
 
 // decideInTeam shows the team's page, where people decide, if the command is about a shared track.
 func (a *app) decideInTeam(ctx context.Context) (isDecided bool, err error) {
 	ws, err := a.open(ctx, nil)
-	if err != nil || ws.copied.Copy == nil {
+	if err != nil || ws.copied == nil {
 		return false, err
 	}
 	page := cmp.Or(ws.copied.Page, ws.copied.Address)
 	if _, err := team.ParseAddress(page); err != nil || page == "" {
 		return true, plan.Refuse(plan.Conflict, "", "only a signed-in person can decide about this team's plans", "join the team again")
 	}
-	reply := map[string]string{"page": page, "track": ws.copied.Place().String()}
-	return true, a.printReply(reply, "This is a team's plan: decide on the team's page, "+page+", about "+ws.copied.Place().String()+".")
+	reply := map[string]string{"page": page, "track": ws.copied.Place.String()}
+	return true, a.printReply(reply, "This is a team's plan: decide on the team's page, "+page+", about "+ws.copied.Place.String()+".")
 }

@@ -1,9 +1,14 @@
 package cli
 
 import (
+	"bytes"
 	"context"
+	"io"
 	"log/slog"
+	"net/http"
 	"net/http/httptest"
+	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -24,7 +29,20 @@ func TestTeamScripts(t *testing.T) {
 	server, err := teamserver.New(t.Context(), db, teamserver.Options{Address: "https://plans.example.com",
 		Logger: slog.New(slog.NewTextHandler(t.Output(), nil))})
 	testenv.Check(t, err)
-	web := httptest.NewServer(server.Handler())
+	handler, stuck := server.Handler(), make(chan struct{}, 1)
+	var isStalling atomic.Bool // the last part of an import hangs
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if isStalling.Load() && strings.HasSuffix(r.URL.Path, "/share") {
+			body, _ := io.ReadAll(r.Body)
+			if strings.Contains(string(body), `"last":true`) {
+				stuck <- struct{}{}
+				<-r.Context().Done()
+				return
+			}
+			r.Body = io.NopCloser(bytes.NewReader(body))
+		}
+		handler.ServeHTTP(w, r)
+	}))
 	t.Cleanup(func() { server.EndStreams(); web.Close(); server.Close() })
 	admin := teamserver.NewAdmin(db, teamserver.Operator)
 	team, err := admin.CreateTeam(t.Context(), "acme")
@@ -45,5 +63,11 @@ func TestTeamScripts(t *testing.T) {
 		return setup(env)
 	}
 	params.Cmds["disconnect"] = func(*testscript.TestScript, bool, []string) { server.EndStreams(); web.Close() }
+	params.Cmds["stall"] = func(ts *testscript.TestScript, isEnd bool, _ []string) {
+		if isEnd {
+			<-stuck
+		}
+		isStalling.Store(!isEnd)
+	}
 	testscript.Run(t, params)
 }

@@ -6,85 +6,57 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/planloop/planloop/internal/presence"
 	"github.com/planloop/planloop/internal/session"
 	"github.com/planloop/planloop/internal/store/sqlite"
 	"github.com/planloop/planloop/internal/team"
-	"github.com/planloop/planloop/internal/verbs"
 	"github.com/planloop/planloop/internal/workspace"
 	"github.com/planloop/planloop/plan"
 )
 
-// teamCopy is the copy of a team's track; the zero value is a track of this machine's own.
-type teamCopy struct{ *team.Copy }
-
-// copyIn returns the copy in a state folder. Without the membership it can only be read.
-func (a *app) copyIn(stateDir string) (teamCopy, error) {
+// copyIn returns the copy in a state folder, nil for a track of this machine's own. Without the membership it can only be read.
+func (a *app) copyIn(stateDir string) (*team.Copy, error) {
 	place, isCopy, err := team.PlaceOf(stateDir)
 	if !isCopy || err != nil || a.flags.ephemeral {
-		return teamCopy{}, err
+		return nil, err
 	}
 	folder, err := workspace.TeamFolder(a.getenv, "")
 	if err != nil {
-		return teamCopy{}, err
+		return nil, err
 	}
 	m, err := team.Load(folder, place.Team)
-	if errors.Is(err, fs.ErrNotExist) {
-		return teamCopy{team.NewCopy(m, place, stateDir, nil)}, nil
-	}
-	var client *team.Client
+	client := new(team.Client)
 	if err == nil {
 		client, err = team.NewClient(m, a.logger())
+	} else if errors.Is(err, fs.ErrNotExist) {
+		err = nil
 	}
-	return teamCopy{team.NewCopy(m, place, stateDir, client)}, err
+	return team.NewCopy(m, place, stateDir, client), err
 }
 
-func (c teamCopy) decider() session.Decider {
-	if c.Copy == nil {
-		return nil
-	}
-	return c.Copy
+// look opens a track's log and signs of life beside those that this app works with.
+func (a *app) look(place workspace.Workspace, copied *team.Copy, limits plan.Limits) (*session.Session, team.Signs) {
+	seen := presence.Open(place.StateDir, presence.Options{Logger: a.logger(), Shared: place.SharedDir()})
+	return session.New(sqlite.New(place.StateDir, sqlite.Options{}),
+		session.Options{Limits: limits, Mark: place, Decider: copied.Decider(), Logger: a.logger()}), copied.Presence(seen)
 }
-
-func (c teamCopy) presence(seen *presence.Registry) verbs.Presence {
-	if c.Copy == nil {
-		return seen
-	}
-	return team.Presence{Local: seen, Member: c.Membership}
-}
-
-func (c teamCopy) actor() func(plan.Actor) plan.Actor {
-	if c.Copy == nil {
-		return nil
-	}
-	return c.Actor
-}
-
-// localName returns the name that an agent of this machine has on it.
-func (c teamCopy) localName(name string) string {
-	if c.Copy != nil {
-		name, _ = c.Local(name)
-	}
-	return name
-}
-
-// isClosed reports whether the team lets hooks refuse changes because its server has not confirmed the copy.
-func (c teamCopy) isClosed() bool { return c.Copy != nil && c.Offline == "closed" && !c.IsFresh() }
 
 // followAfter is when a process begins to follow its teams: commands that end sooner pull once.
 const followAfter = time.Second
 
 // refresh brings a team's track up to date before its first use. Without an answer the copy is shown as it is.
 func (a *app) refresh(ctx context.Context, ws *openWorkspace) {
-	if ws.copied.Copy == nil {
+	if ws.copied == nil {
 		return
 	}
 	if !a.isHook {
 		a.followSoon(ctx)
 	}
-	if ws.copied.IsFresh() && (a.isHook || a.isFollowed()) {
+	folder, _ := workspace.TeamFolder(a.getenv, "")
+	if ws.copied.IsFresh() && (a.isHook || team.IsFollowed(folder)) {
 		return
 	}
 	if a.isHook || a.serving {
@@ -93,7 +65,7 @@ func (a *app) refresh(ctx context.Context, ws *openWorkspace) {
 		ctx = limited
 	}
 	if err := ws.copied.Update(ctx, ws.session); err != nil {
-		a.warn("this is track " + ws.copied.Place().String() + " " + cmp.Or(ws.copied.Age(), "as of now") + ": " + message(err))
+		a.warn(cmp.Or(ws.copied.Stale(), "track "+ws.copied.Place.String()) + ": " + message(err))
 	}
 }
 
@@ -102,17 +74,16 @@ func (a *app) followSoon(ctx context.Context) {
 	for a.parent != nil {
 		a = a.parent
 	}
-	folder, err := workspace.TeamFolder(a.getenv, "")
-	home, wrong := workspace.StateHome(a.getenv, "")
-	if errors.Join(err, wrong) != nil {
-		return
-	}
+	folder, home, err := a.teamFolders()
 	a.tracksMu.Lock()
 	defer a.tracksMu.Unlock()
-	if a.stopFollowing != nil {
+	if a.stopFollowing != nil || err != nil {
 		return
 	}
-	follower := team.Follower{Folder: folder, StateHome: home, Logger: a.logger(), Open: a.openCopy}
+	follower := team.Follower{Folder: folder, StateHome: home, Logger: a.logger(),
+		Open: func(stateDir string, c *team.Copy) (*session.Session, team.Signs) {
+			return a.look(workspace.FromState(stateDir), c, plan.Limits{})
+		}}
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	done := make(chan struct{})
 	begin := time.AfterFunc(followAfter, func() { defer close(done); follower.Run(ctx) })
@@ -124,34 +95,43 @@ func (a *app) followSoon(ctx context.Context) {
 	}
 }
 
-// openCopy opens a copy to follow it.
-func (a *app) openCopy(stateDir string, c *team.Copy) (*session.Session, team.Presence, error) {
-	place := workspace.FromState(stateDir)
-	seen := presence.Open(stateDir, presence.Options{Logger: a.logger(), Shared: place.SharedDir()})
-	s := session.New(sqlite.New(stateDir, sqlite.Options{}), session.Options{Decider: c, Mark: place, Logger: a.logger()})
-	return s, team.Presence{Local: seen, Member: c.Membership}, nil
-}
-
-func (a *app) isFollowed() bool {
-	folder, err := workspace.TeamFolder(a.getenv, "")
-	return err == nil && team.IsFollowed(folder)
-}
-
-// refreshCopies brings the copies of a workspace up to date, and reports whether one of them lets hooks refuse changes.
-func (a *app) refreshCopies(ctx context.Context, place workspace.Workspace) (isClosed bool, err error) {
-	folder, err := workspace.TeamFolder(a.getenv, "")
+// refreshCopies brings up to date the copies of a workspace's tracks, and of those of all workspaces at the paths, so that their planning
+// mode is marked here. It returns those that are closed, since the server does not answer.
+func (a *app) refreshCopies(ctx context.Context, own workspace.Workspace, paths ...string) (closed []workspace.Workspace, err error) {
+	folder, home, err := a.teamFolders()
 	if _, missing := os.Lstat(folder); err != nil || missing != nil {
-		return false, nil
+		return nil, nil // most machines are in no team
 	}
-	for _, track := range place.Tracks() {
-		if _, isCopy, err := team.PlaceOf(track.StateDir); !isCopy && err == nil {
-			continue
-		}
-		opened, err := a.openTrack(ctx, track)
+	var all []workspace.Workspace
+	for dir := range team.Copies(home) {
+		all = append(all, workspace.FromState(dir))
+	}
+	isOwn := isOf(own)
+	asked := workspace.Lookup{Getenv: a.getenv}.At(slices.DeleteFunc(slices.Clone(all), isOwn), paths...)
+	asked = append(asked, slices.DeleteFunc(all, func(w workspace.Workspace) bool { return !isOwn(w) })...)
+	limited, cancel := context.WithTimeout(ctx, team.HookLimit)
+	defer cancel()
+	for _, place := range asked {
+		copied, err := a.copyIn(place.StateDir)
 		if err != nil {
-			return true, err
+			return nil, err
 		}
-		isClosed = isClosed || opened.copied.isClosed()
+		if !copied.IsFresh() && place.StateDir != own.StateDir { // which was asked about when it was opened
+			s, _ := a.look(place, copied, plan.Limits{})
+			if err := errors.Join(copied.Update(limited, s), s.Close()); err != nil {
+				a.logger().Debug("a team's track is not current", "track", copied.Place, "error", err)
+			}
+		}
+		if copied.IsClosed() {
+			closed = append(closed, place)
+		}
 	}
-	return isClosed, nil
+	return closed, nil
+}
+
+// teamFolders returns the folder of the memberships, and that of the states with the copies.
+func (a *app) teamFolders() (members, states string, err error) {
+	members, err = workspace.TeamFolder(a.getenv, "")
+	states, wrong := workspace.StateHome(a.getenv, "")
+	return members, states, errors.Join(err, wrong)
 }

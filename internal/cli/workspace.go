@@ -81,7 +81,7 @@ type openWorkspace struct {
 	notices          notices
 	servers          *otherServers
 	mirror           *mirror
-	copied           teamCopy
+	copied           *team.Copy
 }
 
 // open finds the workspace, reads its configuration and prepares its log, once. The log is neither read nor created until a verb needs it.
@@ -118,28 +118,29 @@ func (a *app) open(ctx context.Context, roots mcpserver.Roots) (*openWorkspace, 
 	}
 	copied.session = s
 	options := verbs.Options{
-		Workspace: describePlace(place), Unicode: config.Unicode, Presence: shared.presence(seen), Actor: shared.actor(),
+		Workspace: describePlace(place), Unicode: config.Unicode, Presence: shared.Presence(seen), Actor: shared.Actor,
 		Lease: config.Lease, Limits: config.Limits(),
 		Gates: func(gate string) gates.Level {
 			return config.Gates.Level(gate, gates.ByProfile(config.Gates.Profile, gate))
 		},
 		GateAll: config.Gates.Profile == gates.Strict, Unconfigured: !config.Gates.Asked,
-		Doubt: place.Doubt, Model: a.configuredModel(config.Model), Templates: a.templates(place), Engine: stepEngine{a},
+		Doubt: place.Doubt, Stale: shared.Stale,
+		Model: a.configuredModel(config.Model), Templates: a.templates(place), Engine: stepEngine{a},
 		Hooks: hookReports{seen, a, place, shared}, HooksRequired: config.HooksRequired, Engines: engines{presence: seen, session: s},
 	}
 	if !a.flags.ephemeral {
 		options.Detach = a.detachEngine
-		options.Tracks, options.Engines = tracks{a, place, seen, shared}, engines{place.StateDir, shared.presence(seen), s, shared.actor()}
+		options.Tracks, options.Engines = tracks{a, place, seen, shared}, engines{place.StateDir, shared.Presence(seen), s, shared.Actor}
 		options.LockHolder = func(lock string) string { return lockHolder(place, lock) }
 	}
 	others := &otherServers{app: a, place: place, section: config.Servers}
 	if config.Servers.Given() {
 		options.ServerTools = others.known
 	}
-	if shared.Copy != nil {
-		options.Commit = func(ctx context.Context) string { return worktree.Commit(ctx, place.Path) }
-	}
 	if !place.Default {
+		if shared != nil {
+			options.Commit = func(ctx context.Context) string { return worktree.Commit(ctx, place.Path) }
+		}
 		options.Tree = files{sync.OnceValues(func() (*tree.Tree, error) { return tree.Open(place.Path) })}
 		options.Tools = func() []verbs.ToolInfo { return toolInfos(others) }
 		options.StepTools = stepTools{sync.OnceValues(a.box), others}
@@ -158,10 +159,9 @@ func (a *app) open(ctx context.Context, roots mcpserver.Roots) (*openWorkspace, 
 		}
 		return ""
 	})
-	beneath := func() bool { return seen.IsNested(a.ancestors, workspace.HostSession(a.getenv)) }
 	calling := sync.OnceValue(func() string { return a.sessionIn(seen) })
-	now := &openWorkspace{place, config, s, rest, seen, verbs.New(s, options), client, calling, seen.Served, beneath, answer, others,
-		copied, shared}
+	now := &openWorkspace{place, config, s, rest, seen, verbs.New(s, options), client, calling, seen.Served,
+		func() bool { return seen.IsNested(a.ancestors, workspace.HostSession(a.getenv)) }, answer, others, copied, shared}
 	a.ws.Store(now)
 	a.refresh(ctx, now)
 	return now, nil
@@ -171,11 +171,11 @@ func (a *app) open(ctx context.Context, roots mcpserver.Roots) (*openWorkspace, 
 // nor change a plan of a team that this machine has left.
 func (a *app) isReplaced(ws *openWorkspace) bool {
 	_, err := os.Lstat(filepath.Join(ws.place.StateDir, team.PlaceFile))
-	return !a.flags.ephemeral && errors.Is(err, fs.ErrNotExist) == (ws.copied.Copy != nil)
+	return !a.flags.ephemeral && errors.Is(err, fs.ErrNotExist) == (ws.copied != nil)
 }
 
 // openSession opens the log of a track, and the signs of life beside it. release closes the log's files until their next use.
-func (a *app) openSession(ctx context.Context, place workspace.Workspace, shared teamCopy,
+func (a *app) openSession(ctx context.Context, place workspace.Workspace, shared *team.Copy,
 	o session.Options) (s *session.Session, seen *presence.Registry, release func() error, err error) {
 	signs := presence.Options{Logger: a.logger(), Server: a.server, Remote: a.serving && a.server == nil, Shared: place.SharedDir()}
 	if a.flags.ephemeral {
@@ -205,7 +205,7 @@ func (a *app) openSession(ctx context.Context, place workspace.Workspace, shared
 		Warn: func(err error) { a.warn(err.Error()) },
 	})
 	seen = presence.Open(place.StateDir, signs)
-	o.Presence, o.Mark, o.Decider = shared.presence(seen), place, shared.decider()
+	o.Presence, o.Mark, o.Decider = shared.Presence(seen), place, shared.Decider()
 	return session.New(log, o), seen, log.CloseFiles, nil
 }
 

@@ -1,7 +1,6 @@
 package session
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -39,7 +38,7 @@ type Request struct {
 // Feed is an answer of a Decider: the records after a head, or from the beginning of another chain.
 type Feed struct {
 	Head    store.Head    // of the team's log
-	Records [][]byte      // in their written form
+	Records []string      // in their written form
 	More    bool          // others follow
 	Own     plan.Revision // of the record of the decided action; 0 if nothing changed
 }
@@ -220,15 +219,16 @@ func (s *Session) adoptRecord(ctx context.Context, chain string, r plan.Record) 
 func (f Feed) check(from store.Head) (records []plan.Record, hashes []store.Hash, err error) {
 	at := from
 	for _, line := range f.Records {
-		record, err := store.DecodeRecord(bytes.Clone(line)) // decoding changes it
+		record, err := store.DecodeRecord([]byte(line))
 		if err != nil {
 			return nil, nil, fmt.Errorf("the server's record %d cannot be read: %w", at.Seq+1, err)
 		}
-		if again, err := store.EncodeRecord(record); err != nil || !bytes.Equal(again, line) || record.Seq != at.Seq+1 {
+		again, err := store.EncodeRecord(record)
+		if err != nil || string(again) != line || record.Seq != at.Seq+1 {
 			return nil, nil, fmt.Errorf("%w: the server's record %d is not in this version's form; update planloop", store.ErrNewer,
 				at.Seq+1)
 		}
-		at.Seq, at.Hash = record.Seq, at.Hash.Next(line)
+		at.Seq, at.Hash = record.Seq, at.Hash.Next(again)
 		records, hashes = append(records, record), append(hashes, at.Hash)
 	}
 	switch {

@@ -1,12 +1,12 @@
 package session_test
 
 import (
-	"bytes"
 	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 
@@ -59,7 +59,7 @@ func (d *team) feed(ctx context.Context, after store.Head) (feed session.Feed, e
 		if err != nil {
 			return feed, err
 		}
-		feed.Records = append(feed.Records, line)
+		feed.Records = append(feed.Records, string(line))
 	}
 	if d.distort != nil {
 		d.distort(&feed)
@@ -244,10 +244,10 @@ func TestWrongFeeds(t *testing.T) {
 		"a gap":             func(f *session.Feed) { f.Records = f.Records[1:] },
 		"endless":           func(f *session.Feed) { f.Records, f.More = nil, true },
 		"other order":       func(f *session.Feed) { slices.Reverse(f.Records) },
-		"spaces in a line":  func(f *session.Feed) { f.Records[0] = append([]byte{' '}, f.Records[0]...) },
-		"no record":         func(f *session.Feed) { f.Records[0] = []byte("{}") },
-		"another word":      func(f *session.Feed) { f.Records[0] = bytes.Replace(f.Records[0], []byte("begun"), []byte("ended"), 1) },
-		"an unknown field":  func(f *session.Feed) { f.Records[0] = append(f.Records[0][:len(f.Records[0])-1], `,"new":1}`...) },
+		"spaces in a line":  func(f *session.Feed) { f.Records[0] = " " + f.Records[0] },
+		"no record":         func(f *session.Feed) { f.Records[0] = "{}" },
+		"another word":      func(f *session.Feed) { f.Records[0] = strings.Replace(f.Records[0], "begun", "ended", 1) },
+		"an unknown field":  func(f *session.Feed) { f.Records[0] = f.Records[0][:len(f.Records[0])-1] + `,"new":1}` },
 		"an empty new log":  func(f *session.Feed) { *f = session.Feed{Head: store.Head{Chain: "ANOTHER"}} },
 		"a new name for it": func(f *session.Feed) { f.Head.Chain = "ANOTHER" },
 	} {

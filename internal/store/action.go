@@ -1,10 +1,9 @@
 package store
 
 import (
-	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
-	"io"
 	"reflect"
 	"strconv"
 	"sync"
@@ -18,7 +17,7 @@ import (
 
 // EncodeAction returns an action as JSON, to be decided elsewhere.
 func EncodeAction(a plan.Action) ([]byte, error) {
-	data, err := actionCodec().encodeAction(a)
+	data, err := json.Marshal(&a, actionCodec().encode)
 	if err != nil {
 		return nil, fmt.Errorf("encode action: %w", err)
 	}
@@ -27,32 +26,11 @@ func EncodeAction(a plan.Action) ([]byte, error) {
 
 // DecodeAction reads the output of EncodeAction. The error wraps ErrNewer if data holds an action or a field that this version does
 // not know.
-func DecodeAction(data []byte) (plan.Action, error) {
-	if err := checkDepth(data); err != nil {
-		return nil, fmt.Errorf("decode action: %w", err)
-	}
-	var a plan.Action
+func DecodeAction(data []byte) (a plan.Action, err error) {
 	if err := json.Unmarshal(data, &a, actionCodec().decode); err != nil {
 		return nil, fmt.Errorf("decode action: %w", markNewer(err))
 	}
 	return a, nil
-}
-
-// maxDepth bounds the objects and lists within each other. Every inner action is read once more, so a deep one would take long.
-const maxDepth = 200
-
-func checkDepth(data []byte) error {
-	for in := jsontext.NewDecoder(bytes.NewReader(data)); ; {
-		_, err := in.ReadToken()
-		switch {
-		case errors.Is(err, io.EOF):
-			return nil
-		case err != nil:
-			return err
-		case in.StackDepth() > maxDepth:
-			return fmt.Errorf("it is nested more than %d times", maxDepth)
-		}
-	}
 }
 
 // EncodeFacts returns the facts that only the caller of an action knows: resolutions, definitions of tools, and missing files.
@@ -79,43 +57,13 @@ type callerFacts struct {
 	Missing     map[plan.StepID][]string
 }
 
-// actionBody is an action in its written form.
-type actionBody struct {
-	Kind   string         `json:"kind"`
-	Fields jsontext.Value `json:"fields"`
-}
-
-// writtenStep is a new step with the fields that other written forms leave out.
-type writtenStep struct {
-	plan.NewStep
-	ID        plan.StepID
-	Execution *plan.Execution
-	Splits    plan.StepID
-	Name      string
-}
-
-// writtenPart is a part of a batch, and writtenEdit an edit of a draft, with the inner action in its written form.
-type (
-	writtenPart struct {
-		Field  string
-		Action jsontext.Value
-	}
-	writtenEdit struct {
-		Digest string
-		Change jsontext.Value
-		After  *plan.StepID
-		Remove plan.StepID
-	}
-)
-
 // actionCodec returns the codec of actions. It has steps that name none, so it differs from that of records.
 var actionCodec = sync.OnceValue(func() *codec {
 	legacy := jsonv1.OmitEmptyWithLegacySemantics(true)
 	c := &codec{kinds: map[string]reflect.Type{}}
-	c.encode = json.JoinOptions(legacy, json.Deterministic(true), jsontext.PreserveRawStrings(true),
-		json.OmitZeroStructFields(true),
-		json.WithMarshalers(json.JoinMarshalers(json.MarshalToFunc(c.writePart), json.MarshalToFunc(c.writeEdit),
-			json.MarshalToFunc(writeNewStep), json.MarshalToFunc(writeStepID), json.MarshalToFunc(encodeTime))))
+	c.encode = json.JoinOptions(legacy, json.Deterministic(true), jsontext.PreserveRawStrings(true), json.OmitZeroStructFields(true),
+		json.WithMarshalers(json.JoinMarshalers(json.MarshalToFunc(writeAction), json.MarshalToFunc(writeNewStep),
+			json.MarshalToFunc(writeStepID), json.MarshalToFunc(encodeTime))))
 	c.decode = json.JoinOptions(legacy, json.RejectUnknownMembers(true),
 		json.WithUnmarshalers(json.JoinUnmarshalers(json.UnmarshalFromFunc(c.readAction), json.UnmarshalFromFunc(readNewStep),
 			json.UnmarshalFromFunc(readStepID), json.UnmarshalFromFunc(decodeErased))))
@@ -125,70 +73,70 @@ var actionCodec = sync.OnceValue(func() *codec {
 	return c
 })
 
-func (c *codec) encodeAction(a plan.Action) (jsontext.Value, error) {
-	kind := plan.ActionKind(a)
+// writeAction writes an action, and each one within it, as its kind and its fields.
+func writeAction(enc *jsontext.Encoder, a *plan.Action) error {
+	kind := plan.ActionKind(*a)
 	if kind == "" {
-		return nil, fmt.Errorf("%T is not an action that plan.Actions lists", a)
+		return fmt.Errorf("%T is not an action that plan.Actions lists", *a)
 	}
-	fields, err := json.Marshal(a, c.encode)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", kind, err)
-	}
-	return json.Marshal(actionBody{Kind: kind, Fields: fields}, c.encode)
+	return json.MarshalEncode(enc, struct {
+		Kind   string `json:"kind"`
+		Fields any    `json:"fields"`
+	}{kind, *a})
 }
 
-func (c *codec) writePart(enc *jsontext.Encoder, part plan.Part) error {
-	action, err := c.encodeAction(part.Action)
-	if err != nil {
-		return err
-	}
-	return json.MarshalEncode(enc, writtenPart{part.Field, action})
-}
-
-func (c *codec) writeEdit(enc *jsontext.Encoder, edit plan.EditDraft) error {
-	written := writtenEdit{Digest: edit.Digest, After: edit.After, Remove: edit.Remove}
-	if edit.Change != nil {
-		change, err := c.encodeAction(edit.Change)
-		if err != nil {
-			return err
-		}
-		written.Change = change
-	}
-	return json.MarshalEncode(enc, written)
-}
+// maxDepth bounds the objects and lists around an action within others.
+const maxDepth = 200
 
 func (c *codec) readAction(dec *jsontext.Decoder, a *plan.Action) error {
-	var body actionBody
-	if err := json.UnmarshalDecode(dec, &body); err != nil {
-		return err
+	if dec.StackDepth() > maxDepth {
+		return fmt.Errorf("it is nested more than %d times", maxDepth)
 	}
-	if len(body.Fields) == 0 {
-		return errors.New("its fields are missing")
+	var kind string
+	for i, want := range []string{"{", "kind", "", "fields"} {
+		switch token, err := dec.ReadToken(); {
+		case err != nil:
+			return err
+		case i == 2:
+			kind = token.String()
+		case token.String() != want:
+			return errors.New("it does not begin with its kind and its fields")
+		}
 	}
-	kind, ok := c.kinds[body.Kind]
+	known, ok := c.kinds[kind]
 	if !ok {
-		return fmt.Errorf("its kind %s is not known: %w", plan.Quote(body.Kind), ErrNewer)
+		return fmt.Errorf("its kind %s is not known: %w", plan.Quote(kind), ErrNewer)
 	}
-	read := reflect.New(kind)
-	if err := json.Unmarshal(body.Fields, read.Interface(), c.decode); err != nil {
+	read := reflect.New(known)
+	if err := json.UnmarshalDecode(dec, read.Interface()); err != nil {
 		return err
 	}
 	*a = read.Elem().Interface().(plan.Action)
-	return nil
-}
-
-func writeNewStep(enc *jsontext.Encoder, step plan.NewStep) error {
-	return json.MarshalEncode(enc, writtenStep{step, step.ID, step.Execution, step.Splits, step.Name})
-}
-
-func readNewStep(dec *jsontext.Decoder, step *plan.NewStep) error {
-	var written writtenStep
-	if err := json.UnmarshalDecode(dec, &written); err != nil {
-		return err
+	if end, err := dec.ReadToken(); err != nil || end.Kind() != jsontext.KindEndObject {
+		return cmp.Or(err, json.ErrUnknownName)
 	}
-	*step = written.NewStep
-	step.ID, step.Execution, step.Splits, step.Name = written.ID, written.Execution, written.Splits, written.Name
 	return nil
+}
+
+// writtenStep is a new step with the fields that other written forms leave out.
+type writtenStep struct {
+	*plan.NewStep
+	ID        *plan.StepID
+	Execution **plan.Execution
+	Splits    *plan.StepID
+	Name      *string
+}
+
+func written(s *plan.NewStep) *writtenStep {
+	return &writtenStep{s, &s.ID, &s.Execution, &s.Splits, &s.Name}
+}
+
+func writeNewStep(enc *jsontext.Encoder, s *plan.NewStep) error {
+	return json.MarshalEncode(enc, written(s))
+}
+
+func readNewStep(dec *jsontext.Decoder, s *plan.NewStep) error {
+	return json.UnmarshalDecode(dec, written(s))
 }
 
 // writeStepID writes an id as a number: an action may have 0 for no step.

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net/http"
 	"strconv"
+	"time"
 
 	"github.com/go-json-experiment/json"
 
@@ -17,13 +18,19 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// maxAnswer bounds an answer: records with their JSON escapes, and the rest.
-const maxAnswer = 8 << 20
+// Limits of waiting for the server.
+const (
+	CallLimit = 5 * time.Second // of a call, for up to bodyRate bytes
+	HookLimit = time.Second     // of a hook's call
+	bodyRate  = 64 << 10        // least bytes per second of a longer request
+	maxAnswer = 8 << 20         // bytes: records with their JSON escapes, and the rest
+)
 
-// Client calls a team's server. It is safe for concurrent use.
+// Client calls a team's server. It is safe for concurrent use. The zero value is that of a former member.
 type Client struct {
 	http  *outbound.Client
 	token string
+	wait  time.Duration // that the server may wait for records
 }
 
 // NewClient returns a client of a membership's server. It contacts nothing.
@@ -42,17 +49,32 @@ func NewClient(m Membership, logger *slog.Logger) (*Client, error) {
 // Close closes idle connections.
 func (c *Client) Close() { c.http.Close() }
 
-// NoAnswer means that the server gave no answer.
-type NoAnswer struct {
-	cause     error
-	mayChange bool // the request was a change, and may have reached the server
+// Offline means that the server gave no answer.
+type Offline struct {
+	Since          time.Time // the last confirmation of the copy; zero: never, or the call was about no copy
+	MayHaveChanged bool      // the answer to a change was lost
+	cause          error
 }
 
-// Error returns the cause.
-func (e *NoAnswer) Error() string { return "the team's server does not answer: " + e.cause.Error() }
+// Error says since when, and whether something was changed.
+func (e *Offline) Error() string {
+	text := "the team's server does not answer"
+	if e.MayHaveChanged {
+		text = "the answer to this change was lost, so it may have been made; once `planloop team status` reports a " +
+			"connection, check with `planloop status` before you repeat it"
+	} else if !e.Since.IsZero() {
+		text = "offline since " + clock(e.Since) + "; nothing was changed"
+	}
+	return text + " (" + e.cause.Error() + ")"
+}
 
-// Unwrap returns the cause.
-func (e *NoAnswer) Unwrap() error { return e.cause }
+// ForCaller returns the error in words for a model.
+func (e *Offline) ForCaller() string {
+	return "This is a team's plan: " + e.Error() + ". Tell the user, and try again later."
+}
+
+// Unwrap returns the reason.
+func (e *Offline) Unwrap() error { return e.cause }
 
 // Me returns the holder of the token.
 func (c *Client) Me(ctx context.Context) (me teamwire.Me, err error) {
@@ -61,7 +83,7 @@ func (c *Client) Me(ctx context.Context) (me teamwire.Me, err error) {
 
 // Tracks lists the tracks of a workspace.
 func (c *Client) Tracks(ctx context.Context, workspace string) (all []teamwire.Track, err error) {
-	return all, c.call(ctx, http.MethodGet, teamwire.WorkspacePath(workspace, "tracks"), nil, &all)
+	return all, c.call(ctx, http.MethodGet, Place{Workspace: workspace}.path("tracks"), nil, &all)
 }
 
 // Members lists the members of the team.
@@ -69,58 +91,41 @@ func (c *Client) Members(ctx context.Context) (all []teamwire.Member, err error)
 	return all, c.call(ctx, http.MethodGet, "/v1/members", nil, &all)
 }
 
-// Seen reports the last signs of life of this machine's agents.
-func (c *Client) Seen(ctx context.Context, workspace string, seen teamwire.Seen) error {
-	return c.call(ctx, http.MethodPost, teamwire.WorkspacePath(workspace, "seen"), seen, nil)
-}
-
-// Share sends a part of a local history.
-func (c *Client) Share(ctx context.Context, p Place, part teamwire.ShareRequest) (reply teamwire.ShareReply, err error) {
-	return reply, c.call(ctx, http.MethodPost, teamwire.TrackPath(p.Workspace, p.Track, "share"), part, &reply)
-}
-
-// call makes a call with a body of JSON, nil for none, and decodes the answer.
+// call makes a call in a limited time. Its bodies are JSON, or bytes as they are: []byte in, *[]byte out.
 func (c *Client) call(ctx context.Context, method, path string, in, out any) error {
-	var body []byte
-	header := http.Header{"Accept": {"application/json"}}
-	if in != nil {
+	body, isRaw := in.([]byte)
+	kind := "application/octet-stream"
+	if in != nil && !isRaw {
 		var err error
 		if body, err = json.Marshal(in); err != nil {
 			return err
 		}
-		header.Set("Content-Type", "application/json")
+		kind = "application/json"
 	}
-	answer, err := c.read(ctx, method, path, header, body)
-	if err != nil || out == nil {
+	ctx, cancel := context.WithTimeout(ctx, CallLimit+c.wait+time.Duration(len(body)/bodyRate)*time.Second)
+	defer cancel()
+	response, err := c.send(ctx, method, path, http.Header{"Content-Type": {kind}}, body)
+	if err != nil {
 		return err
 	}
-	if err := json.Unmarshal(answer, out); err != nil {
-		return &NoAnswer{cause: errors.New("the answer of " + c.http.Origin() + " cannot be read; update planloop"),
-			mayChange: method != http.MethodGet}
+	defer response.Body.Close()
+	answer, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer))
+	if err != nil {
+		err = c.http.BrokenError(ctx, response, err, []string{c.token})
+	} else if raw, isRaw := out.(*[]byte); isRaw {
+		*raw = answer
+	} else if out != nil && json.Unmarshal(answer, out) != nil {
+		err = errors.New("the answer of " + c.http.Origin() + " cannot be read; update planloop")
+	}
+	if err != nil {
+		return &Offline{cause: err, MayHaveChanged: method == http.MethodPost}
 	}
 	return nil
 }
 
-// read makes a call and returns the bounded answer.
-func (c *Client) read(ctx context.Context, method, path string, header http.Header, body []byte) ([]byte, error) {
-	response, err := c.send(ctx, method, path, header, body)
-	if err != nil {
-		return nil, err
-	}
-	defer response.Body.Close()
-	answer, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer+1))
-	if err == nil && len(answer) > maxAnswer {
-		err = errors.New("the answer is too long")
-	}
-	if err != nil {
-		return nil, &NoAnswer{c.http.BrokenError(ctx, response, err, []string{c.token}), method != http.MethodGet}
-	}
-	return answer, nil
-}
-
 // send makes a call and returns a successful answer as soon as it begins.
 func (c *Client) send(ctx context.Context, method, path string, header http.Header, body []byte) (*http.Response, error) {
-	if c == nil {
+	if c.http == nil {
 		return nil, plan.Refuse(plan.Conflict, "", "this machine has left the team", "join it again: planloop team join URL")
 	}
 	header.Set("Authorization", "Bearer "+c.token)
@@ -132,7 +137,7 @@ func (c *Client) send(ctx context.Context, method, path string, header http.Head
 	secrets := []string{c.token}
 	response, failure := to.Send(ctx, method, outbound.Message{Header: header, Body: body, Secrets: secrets})
 	if failure != nil {
-		return nil, &NoAnswer{failure, method != http.MethodGet}
+		return nil, &Offline{cause: failure, MayHaveChanged: method == http.MethodPost}
 	}
 	if response.StatusCode < 300 {
 		return response, nil
@@ -141,7 +146,8 @@ func (c *Client) send(ctx context.Context, method, path string, header http.Head
 	complaint := outbound.Complaint(response)
 	var wrong teamwire.Error
 	if json.Unmarshal(complaint, &wrong) != nil || wrong.Code.Status() != response.StatusCode {
-		return nil, &NoAnswer{c.http.StatusError(response, complaint, secrets), method != http.MethodGet && response.StatusCode >= 500}
+		return nil, &Offline{cause: c.http.StatusError(response, complaint, secrets),
+			MayHaveChanged: method == http.MethodPost && response.StatusCode >= 500}
 	}
 	return nil, c.explain(wrong)
 }
@@ -149,20 +155,20 @@ func (c *Client) send(ctx context.Context, method, path string, header http.Head
 // explain returns the error for a server's complaint. Its texts are untrusted.
 func (c *Client) explain(wrong teamwire.Error) error {
 	clean := func(text string) string { return outbound.Redact(safetext.Line(plan.Shorten(text, 500)), c.token) }
-	problem, fix := clean(wrong.Problem), clean(wrong.Fix)
+	explained := &teamwire.Error{Code: wrong.Code, Problem: clean(wrong.Problem), Fix: clean(wrong.Fix)}
 	switch wrong.Code {
 	case teamwire.CodeChanged:
 		return session.ErrChanged
 	case teamwire.CodeRefused:
 		if wrong.Refusal != nil {
-			return wrong.Refusal.Err()
+			return wrong.Refusal
 		}
 	case teamwire.CodeToken:
-		fix = "ask the team's admin for a token, and run: planloop team join " + c.http.Origin()
+		explained.Fix = "ask the team's admin for a token, and run: planloop team join " + c.http.Origin()
 	case teamwire.CodeUpdate, teamwire.CodeUnready, teamwire.CodeTooMany:
-		return &NoAnswer{cause: &teamwire.Error{Code: wrong.Code, Problem: problem, Fix: fix}}
+		return &Offline{cause: explained}
 	}
-	return &teamwire.Error{Code: wrong.Code, Problem: problem, Fix: fix}
+	return explained
 }
 
 // isCode reports whether err is the server's complaint with this code.

@@ -2,13 +2,15 @@ package team
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"net/http"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -29,54 +31,59 @@ type Follower struct {
 	Logger    *slog.Logger
 
 	// Open opens the copy in a state folder, and the signs of life there.
-	Open func(stateDir string, c *Copy) (*session.Session, Presence, error)
+	Open func(stateDir string, c *Copy) (*session.Session, Signs)
 
-	Retry time.Duration // between looks for new copies and, after a failure, tries; 0: 5 s
+	Retry   time.Duration // between looks for new copies and, after a failure, tries; 0: 5 s
+	Silence time.Duration // the longest time without a line of a stream that works; 0: 2.5 heartbeats
 }
 
 const (
-	retryWait = 5 * time.Second
-	// silence is the longest time without a line of a stream that works.
-	silence = teamwire.Heartbeat * 5 / 2
-	maxLine = 64 << 10 // of a stream
+	pollWait = 25 * time.Second // of a request for records, where a proxy holds the stream back
+	maxLine  = 64 << 10         // bytes, of a stream
 )
 
 // Run follows until ctx ends. While another process follows, it waits.
 func (f Follower) Run(ctx context.Context) {
-	if f.Retry == 0 {
-		f.Retry = retryWait
-	}
+	f.Retry, f.Silence = cmp.Or(f.Retry, 5*time.Second), cmp.Or(f.Silence, teamwire.Heartbeat*5/2)
 	var lock *flock.Flock
-	running := map[string]bool{} // workspaces, by team and name
-	var mu sync.Mutex
-	var streams sync.WaitGroup
-	defer streams.Wait()
-	for ctx.Err() == nil {
-		if copies := Copies(f.StateHome); len(copies) > 0 && lock == nil {
+	for ok := true; ok; ok = pause(ctx, f.Retry) {
+		copies := Copies(f.StateHome)
+		if lock == nil && len(copies) > 0 {
 			lock = f.elect()
-		} else if lock != nil {
-			for key, dirs := range byWorkspace(copies) {
-				mu.Lock()
-				isNew := !running[key]
-				running[key] = true
-				mu.Unlock()
-				if !isNew {
-					continue
-				}
-				streams.Go(func() {
-					f.follow(ctx, copies[dirs[0]], dirs)
-					mu.Lock()
-					delete(running, key) // with a new list of copies, if any are left
-					mu.Unlock()
-				})
-			}
 		}
-		if !pause(ctx, f.Retry) {
-			break
+		if lock != nil {
+			f.followAll(ctx, copies)
 		}
 	}
 	if lock != nil {
 		_ = lock.Unlock()
+	}
+}
+
+// followAll follows copies until there are others, a membership changes, or ctx ends.
+func (f Follower) followAll(ctx context.Context, copies map[string]Place) {
+	members, _ := All(f.Folder) // those without an error
+	workspaces := map[string][]string{}
+	for dir, place := range copies {
+		key := place.Team + "/" + place.Workspace
+		workspaces[key] = append(workspaces[key], dir)
+	}
+	var streams sync.WaitGroup
+	defer streams.Wait()
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	for name, dirs := range workspaces {
+		streams.Go(func() {
+			if err := f.follow(ctx, dirs); err != nil {
+				f.Logger.Warn("a team's tracks are not followed", "workspace", name, "error", err)
+			}
+		})
+	}
+	for pause(ctx, f.Retry) {
+		now, _ := All(f.Folder)
+		if !slices.Equal(members, now) || !maps.Equal(copies, Copies(f.StateHome)) {
+			return
+		}
 	}
 }
 
@@ -95,94 +102,11 @@ func lockPath(folder string) string { return filepath.Join(folder, "following") 
 
 // elect returns the lock of the process that follows, or nil if another one holds it.
 func (f Follower) elect() *flock.Flock {
-	if safefile.CheckFolder(f.Folder) != nil {
-		return nil
-	}
 	lock := flock.New(lockPath(f.Folder), flock.SetPermissions(safefile.FileMode))
-	if held, err := lock.TryLock(); err != nil || !held {
+	if held, err := lock.TryLock(); safefile.CheckFolder(f.Folder) != nil || err != nil || !held {
 		return nil
 	}
 	return lock
-}
-
-func byWorkspace(copies map[string]Place) map[string][]string {
-	all := map[string][]string{}
-	for dir, place := range copies {
-		key := place.Team + "/" + place.Workspace
-		all[key] = append(all[key], dir)
-	}
-	return all
-}
-
-// following is the open copies of one workspace.
-type following struct {
-	Follower
-	client *Client
-	name   string               // the workspace's
-	copies map[string]*openCopy // by track
-}
-
-type openCopy struct {
-	*Copy
-	session *session.Session
-	seen    Presence
-	isReady bool // it has all records that the server has announced
-}
-
-// follow reads the event stream of a workspace until it ends, a copy was added or removed, or ctx ends.
-func (f Follower) follow(ctx context.Context, p Place, dirs []string) {
-	m, err := Load(f.Folder, p.Team)
-	var client *Client
-	if err == nil {
-		client, err = NewClient(m, f.Logger)
-	}
-	if err != nil {
-		f.Logger.Warn("a team's tracks are not followed", "team", p.Team, "error", err)
-		return
-	}
-	defer client.Close()
-	now := following{f, client, p.Workspace, map[string]*openCopy{}}
-	for _, dir := range dirs {
-		place, _, err := PlaceOf(dir)
-		c := NewCopy(m, place, dir, client)
-		s, seen, failed := f.Open(dir, c)
-		if err = errors.Join(err, failed); err != nil {
-			f.Logger.Warn("a team's track is not followed", "track", place, "error", err)
-			continue
-		}
-		defer s.Close()
-		now.copies[place.Track] = &openCopy{Copy: c, session: s, seen: seen}
-	}
-	ctx, stop := context.WithCancel(ctx)
-	defer stop()
-	var beats sync.WaitGroup
-	defer beats.Wait()
-	beats.Go(func() {
-		for ok := true; ok; ok = pause(ctx, teamwire.SeenEvery) {
-			now.reportSeen(ctx)
-			if f.isOutdated(p, dirs) {
-				stop()
-			}
-		}
-	})
-	for ok := true; ok; ok = pause(ctx, f.Retry) {
-		now.pullAll(ctx)
-		if err := now.stream(ctx); err != nil && ctx.Err() == nil {
-			f.Logger.Debug("a team's event stream ended", "team", p.Team, "error", err)
-		}
-	}
-	stop()
-}
-
-// isOutdated reports whether the copies of a workspace are others than those that are followed.
-func (f Follower) isOutdated(p Place, dirs []string) bool {
-	now := Copies(f.StateHome)
-	for _, dir := range dirs {
-		if now[dir].Team != p.Team {
-			return true
-		}
-	}
-	return len(byWorkspace(now)[p.Team+"/"+p.Workspace]) != len(dirs)
 }
 
 func pause(ctx context.Context, wait time.Duration) bool {
@@ -194,50 +118,123 @@ func pause(ctx context.Context, wait time.Duration) bool {
 	}
 }
 
-// pullAll pulls into all copies.
-func (f *following) pullAll(ctx context.Context) {
-	for _, c := range f.copies {
-		f.pull(ctx, c)
+// following is the open copies of one workspace.
+type following struct {
+	Follower
+	Place
+	client *Client
+	copies map[string]*openCopy // by track
+}
+
+type openCopy struct {
+	*Copy
+	session *session.Session
+	seen    Signs
+	isReady bool // it has all records that the server has announced
+}
+
+// follow keeps the copies of a workspace current until ctx ends.
+func (f Follower) follow(ctx context.Context, dirs []string) error {
+	place, _, err := PlaceOf(dirs[0])
+	m, wrong := Load(f.Folder, place.Team)
+	if err := errors.Join(err, wrong); err != nil {
+		return err
 	}
+	client, err := NewClient(m, f.Logger)
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	now := following{f, Place{Workspace: place.Workspace}, client, map[string]*openCopy{}}
+	for _, dir := range dirs {
+		place, _, err := PlaceOf(dir)
+		c := NewCopy(m, place, dir, client)
+		if err != nil { // it was removed
+			continue
+		}
+		s, seen := f.Open(dir, c)
+		defer s.Close()
+		now.copies[place.Track] = &openCopy{Copy: c, session: s, seen: seen}
+	}
+	var beats sync.WaitGroup
+	defer beats.Wait()
+	beats.Go(func() {
+		for ok := true; ok; ok = pause(ctx, teamwire.SeenEvery) {
+			now.reportSeen(ctx)
+		}
+	})
+	for ok := true; ok; ok = pause(ctx, f.Retry) {
+		for _, c := range now.copies {
+			now.pull(ctx, c)
+		}
+		err := now.stream(ctx)
+		if errors.Is(err, errHeldBack) || isCode(err, teamwire.CodeTooMany) {
+			now.poll(ctx)
+		}
+		f.Logger.Debug("a team's tracks are followed again", "team", m.Team, "error", err)
+	}
+	return nil
 }
 
 func (f *following) pull(ctx context.Context, c *openCopy) {
 	err := c.Update(ctx, c.session)
 	if c.isReady = err == nil; !c.isReady && ctx.Err() == nil {
-		f.Logger.Warn("a team's track is not current", "track", c.place, "error", err)
+		f.Logger.Warn("a team's track is not current", "track", c.Place, "error", err)
 	}
 }
 
+// errHeldBack means that not a line of a stream has come: a proxy may wait for its end.
+var errHeldBack = errors.New("the event stream is held back")
+
 // stream reads the event stream until it ends or is silent for too long. Every line confirms the copies that are current.
 func (f *following) stream(ctx context.Context) error {
-	ctx, stop := context.WithCancelCause(ctx)
-	defer stop(nil)
-	silent := time.AfterFunc(silence, func() { stop(errors.New("it was silent")) })
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	silent := time.AfterFunc(f.Silence, stop)
 	defer silent.Stop()
-	response, err := f.client.send(ctx, http.MethodGet, teamwire.WorkspacePath(f.name, "events"),
-		http.Header{"Accept": {"text/event-stream"}},
-		nil)
-	if err != nil {
-		return err
-	}
-	defer response.Body.Close()
-	lines := bufio.NewScanner(response.Body)
-	lines.Buffer(nil, maxLine)
-	for lines.Scan() {
-		silent.Reset(silence)
-		if data, ok := strings.CutPrefix(lines.Text(), "data:"); ok {
-			f.readHead(ctx, data)
-		}
-		for _, c := range f.copies {
-			if c.isReady {
-				c.Confirm()
+	response, err := f.client.send(ctx, http.MethodGet, f.path("events"), http.Header{"Accept": {"text/event-stream"}}, nil)
+	n := 0
+	if err == nil {
+		defer response.Body.Close()
+		lines := bufio.NewScanner(response.Body)
+		lines.Buffer(nil, maxLine)
+		for ; lines.Scan(); n++ {
+			silent.Reset(f.Silence)
+			if data, ok := strings.CutPrefix(lines.Text(), "data:"); ok {
+				f.readHead(ctx, data)
+			}
+			for _, c := range f.copies {
+				if c.isReady {
+					c.confirm()
+				}
 			}
 		}
+		err = cmp.Or(lines.Err(), io.EOF)
 	}
-	if err := lines.Err(); err != nil {
-		return fmt.Errorf("read the stream: %w", errors.Join(context.Cause(ctx), err))
+	if n == 0 && ctx.Err() != nil {
+		return errHeldBack
 	}
-	return io.EOF
+	return err
+}
+
+// poll asks for the records of each copy, and has the server wait for some, until a request fails.
+func (f *following) poll(ctx context.Context) {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	waiting := *f.client
+	waiting.wait = pollWait
+	var all sync.WaitGroup
+	for _, c := range f.copies {
+		all.Go(func() {
+			defer stop()
+			c.client = &waiting
+			for ok := true; ok; ok = c.isReady && pause(ctx, min(f.Retry, time.Second)) {
+				f.pull(ctx, c)
+			}
+			c.client = f.client
+		})
+	}
+	all.Wait()
 }
 
 // readHead pulls the records that the stream announces.
@@ -277,25 +274,19 @@ func (f *following) reportSeen(ctx context.Context) {
 			}
 		}
 	}
-	ctx, cancel := context.WithTimeout(ctx, CallLimit)
-	defer cancel()
-	if err := f.client.Seen(ctx, f.name, seen); err != nil {
+	if err := f.client.call(ctx, http.MethodPost, f.path("seen"), seen, nil); err != nil {
 		f.Logger.Debug("the signs of life of this machine's agents were not sent", "error", err)
 	}
 }
 
 // agentsOf returns the names of the agents with signs of life that a state depends on.
 func agentsOf(state plan.State) map[string]bool {
-	names := map[string]bool{}
-	if by := state.ModeNow().By; by != "" {
-		names[by] = true
-	}
+	names := map[string]bool{state.ModeNow().By: true}
 	if state.Plan != nil {
 		for step := range state.Plan.Steps.All() {
-			if step.ClaimedBy != "" {
-				names[step.ClaimedBy] = true
-			}
+			names[step.ClaimedBy] = true
 		}
 	}
+	delete(names, "")
 	return names
 }

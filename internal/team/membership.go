@@ -11,7 +11,6 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -71,52 +70,34 @@ func ParseAddress(text string) (*url.URL, error) {
 
 // Save writes the membership into a folder that only the user can read.
 func (m Membership) Save(folder string) error {
-	if err := teamwire.CheckName("team", m.Team); err != nil {
-		return err
-	}
-	if err := safefile.MakeFolder(folder); err != nil {
-		return err
-	}
-	return writeJSON(membershipPath(folder, m.Team), membershipFile{m, string(m.Token)})
+	return save(folder, m.Team+".json", membershipFile{m, string(m.Token)}, teamwire.CheckName("team", m.Team))
 }
 
 // Remove deletes the membership of a team from a folder.
-func Remove(folder, team string) error { return os.Remove(membershipPath(folder, team)) }
-
-func membershipPath(folder, team string) string { return filepath.Join(folder, team+".json") }
+func Remove(folder, team string) error { return os.Remove(filepath.Join(folder, team+".json")) }
 
 // Load reads the membership of a team from a folder. The error wraps fs.ErrNotExist without one.
 func Load(folder, team string) (m Membership, err error) {
-	if err := teamwire.CheckName("team", team); err != nil {
-		return m, err
-	}
-	path := membershipPath(folder, team)
-	if err := cmp.Or(safefile.CheckFolder(folder), safefile.CheckUnread(path)); err != nil {
+	if err := cmp.Or(teamwire.CheckName("team", team), safefile.CheckFolder(folder)); err != nil {
 		return m, err
 	}
 	var file membershipFile
-	if err := readJSON(path, &file); err != nil {
-		return m, err
+	path := filepath.Join(folder, team+".json")
+	err = load(path, &file)
+	if m = file.Membership; err == nil && m.Team != team {
+		err = fmt.Errorf("%s is the membership of another team; join again", path)
 	}
-	m, m.Token = file.Membership, outbound.Secret(file.Token)
-	if m.Team != team {
-		return m, fmt.Errorf("%s is the membership of another team; join again", path)
-	}
-	return m, nil
+	m.Token = outbound.Secret(file.Token)
+	return m, err
 }
 
 // All reads the memberships of a folder, by the team's name.
 func All(folder string) (all []Membership, err error) {
-	entries, err := os.ReadDir(folder)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	for _, entry := range entries {
-		if name, ok := strings.CutSuffix(entry.Name(), ".json"); ok {
-			m, wrong := Load(folder, name)
-			if err = errors.Join(err, wrong); wrong == nil {
-				all = append(all, m)
-			}
+	paths, _ := fs.Glob(os.DirFS(folder), "*.json") // the pattern is valid
+	for _, path := range paths {
+		m, wrong := Load(folder, strings.TrimSuffix(path, ".json"))
+		if err = errors.Join(err, wrong); wrong == nil {
+			all = append(all, m)
 		}
 	}
 	return all, err
@@ -137,59 +118,42 @@ const PlaceFile = "team.json"
 
 // PlaceOf returns the track that the log in a state folder is the copy of; false if it is not a copy.
 func PlaceOf(stateDir string) (p Place, ok bool, err error) {
-	path := filepath.Join(stateDir, PlaceFile)
-	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
+	err = load(filepath.Join(stateDir, PlaceFile), &p)
+	if errors.Is(err, fs.ErrNotExist) {
 		return p, false, nil
 	}
-	err = cmp.Or(safefile.CheckUnread(path), readJSON(path, &p), p.check())
-	return p, true, err
+	return p, true, cmp.Or(err, p.check())
 }
 
 // Save makes the log in a state folder a copy.
-func (p Place) Save(stateDir string) error {
-	if err := cmp.Or(p.check(), safefile.MakeFolder(stateDir)); err != nil {
-		return err
-	}
-	return writeJSON(filepath.Join(stateDir, PlaceFile), p)
-}
+func (p Place) Save(stateDir string) error { return save(stateDir, PlaceFile, p, p.check()) }
 
 func (p Place) check() error {
 	return cmp.Or(teamwire.CheckName("team", p.Team), teamwire.CheckName("workspace", p.Workspace), teamwire.CheckTrack(p.Track))
 }
 
-// Copies returns the state folders of all copies in a state home, with the team of each.
+// path returns the path of something of the workspace, or with a track of that.
+func (p Place) path(rest string) string {
+	path := "/v1/w/" + p.Workspace + "/"
+	if p.Track != "" {
+		path += "t/" + p.Track + "/"
+	}
+	return path + rest
+}
+
+// Copies returns the state folders of all copies in a state home, with the place of each.
 func Copies(stateHome string) map[string]Place {
 	all := map[string]Place{}
-	for _, pattern := range []string{filepath.Join("*", PlaceFile), filepath.Join("*", "tracks", "*", PlaceFile)} {
-		paths, _ := filepath.Glob(filepath.Join(globQuote(stateHome), pattern)) // the pattern is valid
+	for _, pattern := range []string{"*/" + PlaceFile, "*/tracks/*/" + PlaceFile} {
+		paths, _ := fs.Glob(os.DirFS(stateHome), pattern) // the pattern is valid
 		for _, path := range paths {
-			if p, ok, err := PlaceOf(filepath.Dir(path)); ok && err == nil {
-				all[filepath.Dir(path)] = p
+			dir := filepath.Dir(filepath.Join(stateHome, filepath.FromSlash(path)))
+			if p, ok, err := PlaceOf(dir); ok && err == nil {
+				all[dir] = p
 			}
 		}
 	}
 	return all
-}
-
-func globQuote(path string) string {
-	return regexp.MustCompile(`[*?\[\\]`).ReplaceAllString(path, `\$0`)
-}
-
-// Label returns the name of an agent of this machine as its team sees it, after its member's: NAME, or NAME#MARK for one
-// connection.
-func Label(name string) string {
-	name, mark, isMarked := strings.Cut(strings.ToLower(name), "#")
-	keep := func(text string) string {
-		parts := strings.FieldsFunc(text, func(r rune) bool { return (r < 'a' || r > 'z') && (r < '0' || r > '9') })
-		return strings.Join(parts, "-")
-	}
-	const most, mostOfName = 39, 26 // bytes, also of a name with a mark
-	if mark = keep(mark); !isMarked || mark == "" {
-		name = keep(name)
-		return cmp.Or(strings.TrimRight(name[:min(len(name), most)], "-"), "agent")
-	}
-	name = keep(name)
-	return cmp.Or(strings.TrimRight(name[:min(len(name), mostOfName)], "-"), "agent") + "#" + mark[:min(len(mark), most-mostOfName-1)]
 }
 
 // Actor returns an actor of this machine as its team names it.
@@ -197,7 +161,7 @@ func (m Membership) Actor(a plan.Actor) plan.Actor {
 	switch {
 	case strings.HasPrefix(a.Name, m.Member+"/"):
 	case (a.Kind == plan.Agent || a.Kind == plan.Planloop) && m.Role != teamwire.RoleCI:
-		a.Name = m.Member + "/" + Label(a.Name)
+		a.Name = m.Member + "/" + teamwire.Label(a.Name)
 	case a.Kind == plan.CI || m.Role == teamwire.RoleCI:
 		a.Name = m.Member + "/ci"
 	case a.Kind == plan.Person:
@@ -212,33 +176,41 @@ func (m Membership) Local(name string) (string, bool) {
 	return local, ok || !strings.Contains(name, "/") && name != m.Member
 }
 
-func readJSON(path string, into any) error {
+func (m Membership) label(name string) string {
+	name, _ = m.Local(name)
+	return teamwire.Label(name)
+}
+
+func load(path string, into any) error {
+	if err := safefile.CheckUnread(path); err != nil {
+		return err
+	}
 	data, err := safefile.Read(path, maxFile)
-	if err != nil {
-		return err
+	if err == nil && json.Unmarshal(data, into, json.RejectUnknownMembers(true)) != nil {
+		err = fmt.Errorf("%s cannot be read; join or pull again", path) // not its content, which may be a token
 	}
-	if err := json.Unmarshal(data, into, json.RejectUnknownMembers(true)); err != nil {
-		return fmt.Errorf("%s cannot be read; join or pull again", path) // not its content, which may be a token
-	}
-	return nil
+	return err
 }
 
-func writeJSON(path string, value any) error {
+func save(folder, name string, value any, wrong error) error {
 	data, err := json.Marshal(value)
-	if err != nil {
+	if err := cmp.Or(wrong, err); err != nil {
 		return err
 	}
-	return safefile.WriteFile(path, append(data, '\n'), safefile.Options{Mode: safefile.FileMode})
+	if err := safefile.MakeFolder(folder); err != nil {
+		return err
+	}
+	return safefile.WriteFile(filepath.Join(folder, name), append(data, '\n'), safefile.Options{Mode: safefile.FileMode})
 }
 
-// WorkspaceNames returns names for a workspace, the best first: from the addresses of its git remotes, else its directory.
-func WorkspaceNames(remotes []string, dir string) (names []string) {
+// SuggestWorkspace returns a name for a workspace: from the address of one of its git remotes, else from its directory.
+func SuggestWorkspace(remotes []string, dir string) string {
 	for _, from := range append(remotes, dir) {
 		base := strings.TrimSuffix(strings.TrimRight(from, "/"), ".git")
-		name := Label(base[strings.LastIndexAny(base, "/:\\")+1:])
-		if !slices.Contains(names, name) && teamwire.CheckName("workspace", name) == nil {
-			names = append(names, name)
+		name := teamwire.Label(base[strings.LastIndexAny(base, "/:\\")+1:])
+		if teamwire.CheckName("workspace", name) == nil {
+			return name
 		}
 	}
-	return names
+	return "NAME"
 }

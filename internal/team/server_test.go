@@ -2,6 +2,7 @@ package team_test
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -33,6 +34,8 @@ type server struct {
 	broken  atomic.Int32 // the answers to so many changes are lost
 	refused atomic.Pointer[teamwire.Error]
 	calls   atomic.Int32
+	polls   atomic.Int32  // requests for records that wait
+	polled  chan struct{} // closed by the first
 	mu      sync.Mutex
 	keys    map[string]plan.Revision
 	seen    teamwire.Seen
@@ -41,7 +44,7 @@ type server struct {
 
 func newServer(t *testing.T) *server {
 	t.Helper()
-	s := &server{log: store.NewMemory(), keys: map[string]plan.Revision{}}
+	s := &server{log: store.NewMemory(), keys: map[string]plan.Revision{}, polled: make(chan struct{})}
 	s.session = session.New(s.log, session.Options{})
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /v1/me", func(w http.ResponseWriter, _ *http.Request) {
@@ -117,6 +120,17 @@ func (s *server) read(r *http.Request, chain string, after plan.Revision) (teamw
 func (s *server) records(w http.ResponseWriter, r *http.Request) {
 	var after plan.Revision
 	_, _ = fmt.Sscan(r.URL.Query().Get("after"), &after)
+	if wait, _ := time.ParseDuration(r.URL.Query().Get("wait")); wait > 0 {
+		if s.polls.Add(1) == 1 {
+			close(s.polled)
+		}
+		ctx, stop := context.WithTimeout(r.Context(), wait)
+		defer stop()
+		grown, _ := s.log.Watch(ctx)
+		if head, _ := s.log.Head(ctx); head.Seq == after {
+			<-grown
+		}
+	}
 	reply, ok := s.read(r, r.URL.Query().Get("chain"), after)
 	if !ok {
 		complain(w, &teamwire.Error{Code: teamwire.CodeChain, Problem: "another chain"})
@@ -154,7 +168,7 @@ func (s *server) do(w http.ResponseWriter, r *http.Request) {
 			return nil
 		})
 		if refused, ok := errors.AsType[*plan.ValidationError](err); ok {
-			complain(w, &teamwire.Error{Code: teamwire.CodeRefused, Problem: err.Error(), Refusal: teamwire.NewRefusal(refused)})
+			complain(w, &teamwire.Error{Code: teamwire.CodeRefused, Problem: err.Error(), Refusal: refused})
 			return
 		}
 		if err != nil {
@@ -184,6 +198,25 @@ func (s *server) events(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
+}
+
+// behindProxy returns the server's address behind a proxy that passes an answer on once it is complete.
+func (s *server) behindProxy(t *testing.T) string {
+	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		request, _ := http.NewRequestWithContext(r.Context(), r.Method, s.http.URL+r.URL.String(), r.Body)
+		request.Header = r.Header
+		response, err := http.DefaultClient.Do(request)
+		if err != nil {
+			return
+		}
+		defer response.Body.Close()
+		if body, err := io.ReadAll(response.Body); err == nil {
+			w.WriteHeader(response.StatusCode)
+			_, _ = w.Write(body)
+		}
+	}))
+	t.Cleanup(proxy.Close)
+	return proxy.URL
 }
 
 // laptop is a machine with a copy of the track.

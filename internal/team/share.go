@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"net/http"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -14,37 +15,31 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// ShareAll sends the history of a local track, with its values, to the place that it becomes the copy of, and returns the number of
-// records.
-func (c *Client) ShareAll(ctx context.Context, to *Copy, from *session.Session) (n int, err error) {
+// Share sends the history of a local track, with its values, to the place that it becomes the copy of, and returns the number of records.
+func (c *Copy) Share(ctx context.Context, from *session.Session) (n int, err error) {
 	values, named := map[string]bool{}, regexp.MustCompile(`[0-9a-f]{64}`)
 	var part teamwire.ShareRequest
 	size := 0
 	send := func() error {
-		if _, err := c.Share(ctx, to.place, part); err != nil {
-			return to.offline(err, true)
-		}
+		err := c.call(ctx, http.MethodPost, "share", part, nil)
 		part, size = teamwire.ShareRequest{After: plan.Revision(n)}, 0
-		return nil
+		return err
 	}
 	for record, err := range from.Records(ctx, 0) {
-		if err != nil {
-			return n, err
-		}
-		line, err := store.EncodeRecord(record)
-		if err != nil {
+		line, wrong := store.EncodeRecord(record)
+		if err := errors.Join(err, wrong); err != nil {
 			return n, err
 		}
 		for _, name := range named.FindAllString(string(line), -1) { // anywhere in it
 			values[name] = true
 		}
-		if size += len(line); size > teamwire.MaxRecords && len(part.Records) > 0 {
+		if size+len(line) > teamwire.MaxRecords && size > 0 {
 			if err := send(); err != nil {
 				return n, err
 			}
-			size = len(line)
 		}
 		part.Records = append(part.Records, string(line))
+		size += len(line)
 		n++
 	}
 	if err := send(); err != nil {
@@ -53,7 +48,7 @@ func (c *Client) ShareAll(ctx context.Context, to *Copy, from *session.Session) 
 	for name := range values {
 		value, err := from.Value(ctx, name)
 		if err == nil {
-			_, err = to.PutValue(ctx, value)
+			_, err = c.PutValue(ctx, value)
 		}
 		if err != nil && !errors.Is(err, store.ErrNoValue) { // it is the name of something else
 			return n, err
@@ -74,10 +69,8 @@ func (f LocalFeed) Pull(ctx context.Context, _ store.Head) (feed session.Feed, e
 	feed.Head, err = f.Log.Head(ctx)
 	for record, wrong := range f.Log.Read(ctx, 0) {
 		line, failed := store.EncodeRecord(record)
-		if err = errors.Join(err, wrong, failed); err != nil {
-			break
-		}
-		feed.Records = append(feed.Records, line)
+		err = errors.Join(err, wrong, failed)
+		feed.Records = append(feed.Records, string(line))
 	}
 	return feed, err
 }

@@ -125,13 +125,12 @@ func TestOffline(t *testing.T) {
 	testenv.Check(t, l.copy.Update(t.Context(), l.session))
 	s.http.Close()
 	calls := s.calls.Load()
-	testenv.Check(t, l.copy.Refresh(t.Context(), l.session))
-	if l.copy.Age() != "" || s.calls.Load() != calls {
-		t.Errorf("a fresh copy is %q", l.copy.Age())
+	if !l.copy.IsFresh() || l.copy.Stale() != "" || s.calls.Load() != calls {
+		t.Errorf("a fresh copy is %q", l.copy.Stale())
 	}
 	then := time.Now().Add(-2 * time.Minute)
 	testenv.Check(t, os.Chtimes(filepath.Join(l.dir, "team.confirmed"), then, then))
-	if err := l.copy.Refresh(t.Context(), l.session); err == nil {
+	if err := l.copy.Update(t.Context(), l.session); err == nil {
 		t.Error("an old copy was confirmed")
 	}
 	err := l.do(t, begun("lost"))
@@ -139,8 +138,9 @@ func TestOffline(t *testing.T) {
 		!strings.Contains(err.Error(), "; nothing was changed") {
 		t.Errorf("got %v, want %s", err, want)
 	}
-	if state, err := l.session.State(t.Context()); err != nil || state.Revision != 1 || !strings.HasPrefix(l.copy.Age(), "as of ") {
-		t.Errorf("read %d, %s: %v", state.Revision, l.copy.Age(), err)
+	if state, err := l.session.State(t.Context()); err != nil || state.Revision != 1 ||
+		!strings.HasPrefix(l.copy.Stale(), "this is track acme/site main as of ") {
+		t.Errorf("read %d, %s: %v", state.Revision, l.copy.Stale(), err)
 	}
 }
 
@@ -149,6 +149,7 @@ func TestComplaints(t *testing.T) {
 	s := newServer(t)
 	l := s.join(t)
 	testenv.Check(t, l.do(t, setUp()))
+	testenv.Check(t, l.copy.Update(t.Context(), l.session))
 	for code, want := range map[teamwire.Code]string{
 		teamwire.CodeUpdate: "offline since", teamwire.CodeUnready: "offline since", teamwire.CodeTooMany: "offline since",
 		teamwire.CodeToken: "planloop team join", teamwire.CodeForbidden: "a problem\\x1b[31m; a fix", teamwire.CodeNotFound: "a problem",
@@ -263,10 +264,11 @@ func TestLabels(t *testing.T) {
 	if got := m.Actor(plan.NewActor(plan.ChannelTerminal, "root")).Name; got != "ann" {
 		t.Errorf("the person is %q", got)
 	}
-	remotes := []string{"git@example.com:acme/Web_Site.git", "https://example.com/x/api/"}
-	if got := fmt.Sprint(team.WorkspaceNames(remotes, "/home/ann/site")); got !=
-		"[web-site api site]" {
-		t.Errorf("suggested %s", got)
+	for want, from := range map[string][]string{"web-site": {"git@example.com:acme/Web_Site.git", "https://example.com/x/api/"},
+		"api": {"https://example.com/x/api/"}, "site": nil} {
+		if got := team.SuggestWorkspace(from, "/home/ann/site"); got != want {
+			t.Errorf("suggested %s, not %s", got, want)
+		}
 	}
 }
 
@@ -277,16 +279,7 @@ func TestFollower(t *testing.T) {
 	testenv.Check(t, other.do(t, setUp()))
 	opened := make(chan string, 10)
 	run := func(name string) (stop func()) {
-		ctx, cancel := context.WithCancel(t.Context())
-		done := make(chan struct{})
-		f := team.Follower{Folder: l.folder, StateHome: l.stateHome, Logger: discard, Retry: 10 * time.Millisecond,
-			Open: func(dir string, c *team.Copy) (*session.Session, team.Presence, error) {
-				opened <- name
-				p := team.Presence{Local: signs{}, Member: l.Membership}
-				return session.New(sqlite.New(dir, sqlite.Options{}), session.Options{Decider: c}), p, nil
-			}}
-		go func() { f.Run(ctx); close(done) }()
-		return func() { cancel(); <-done }
+		return l.follow(t, team.Follower{Retry: 10 * time.Millisecond}, func() { opened <- name })
 	}
 	stopFirst := run("first")
 	if got := <-opened; got != "first" {
@@ -294,25 +287,7 @@ func TestFollower(t *testing.T) {
 	}
 	stopSecond := run("second")
 	defer stopSecond()
-	grown, err := l.log.Watch(t.Context())
-	testenv.Check(t, err)
-	follows := func() {
-		t.Helper()
-		deadline := time.After(soon)
-		for {
-			want, err := s.log.Head(t.Context())
-			testenv.Check(t, err)
-			if got, err := l.log.Head(t.Context()); err == nil && got == want && l.copy.IsFresh() {
-				return
-			}
-			select {
-			case <-grown:
-			case <-time.After(20 * time.Millisecond):
-			case <-deadline:
-				t.Fatal("the copy does not follow")
-			}
-		}
-	}
+	follows := func() { t.Helper(); l.follows(t, s) }
 	follows()
 	testenv.Check(t, other.do(t, begun("seen by the first")))
 	follows()
@@ -326,6 +301,63 @@ func TestFollower(t *testing.T) {
 	}
 	testenv.Check(t, other.do(t, begun("seen by the second")))
 	follows()
+}
+
+// follow follows the copies of a machine until stop is called.
+func (l *laptop) follow(t *testing.T, f team.Follower, opened func()) (stop func()) {
+	f.Folder, f.StateHome, f.Logger = l.folder, l.stateHome, discard
+	f.Open = func(dir string, c *team.Copy) (*session.Session, team.Signs) {
+		opened()
+		return session.New(sqlite.New(dir, sqlite.Options{}), session.Options{Decider: c}), c.Presence(signs{})
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	go func() { f.Run(ctx); close(done) }()
+	return func() { cancel(); <-done }
+}
+
+// follows waits until the copy ends like the server's log and is confirmed.
+func (l *laptop) follows(t *testing.T, s *server) {
+	t.Helper()
+	grown, err := l.log.Watch(t.Context())
+	testenv.Check(t, err)
+	deadline := time.After(soon)
+	for {
+		want, err := s.log.Head(t.Context())
+		testenv.Check(t, err)
+		if got, err := l.log.Head(t.Context()); err == nil && got == want && l.copy.IsFresh() {
+			return
+		}
+		select {
+		case <-grown:
+		case <-time.After(20 * time.Millisecond):
+		case <-deadline:
+			t.Fatal("the copy does not follow")
+		}
+	}
+}
+
+// TestHeldBackStream follows behind a proxy that holds the event stream back: the records are polled, and confirm the copy.
+func TestHeldBackStream(t *testing.T) {
+	s := newServer(t)
+	l, other := s.join(t), s.join(t)
+	testenv.Check(t, other.do(t, setUp()))
+	l.Membership.Address = s.behindProxy(t)
+	testenv.Check(t, l.Save(l.folder))
+	defer l.follow(t, team.Follower{Retry: 10 * time.Millisecond, Silence: 50 * time.Millisecond}, func() {})()
+	l.follows(t, s)
+	select {
+	case <-s.polled:
+	case <-time.After(soon):
+		t.Fatal("the records are not polled")
+	}
+	for _, note := range []string{"one", "two"} {
+		testenv.Check(t, other.do(t, begun(note)))
+		l.follows(t, s)
+	}
+	if n := s.polls.Load(); n > 5 {
+		t.Errorf("two records took %d requests that wait", n)
+	}
 }
 
 type signs struct{}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -81,6 +82,32 @@ func (a Admin) FindTeam(ctx context.Context, name string) (team int64, err error
 		err = unfit("team %s does not exist; create it with: planloop-server team create %s", plan.Quote(name), name)
 	}
 	return team, err
+}
+
+// Upgrade raises a team's format of records and requests, and returns the laptops that do not know it. If there are some, it needs
+// force: they count as offline until they are updated.
+func (a Admin) Upgrade(ctx context.Context, team int64, to int, force bool) (old []string, err error) {
+	err = a.change(ctx, team, "upgrade", map[string]int{"format": to}, func(tx pgx.Tx) error {
+		rows, err := tx.Query(ctx, `SELECT m.name || chr(39) || 's ' || t.machine || ', last seen ' || to_char(t.used, 'YYYY-MM-DD')
+			FROM token t JOIN member m ON m.id = t.member WHERE t.format < $1 AND t.used IS NOT NULL AND t.revoked IS NULL
+			AND t.expires > now() AND m.removed IS NULL ORDER BY 1`, to)
+		if err == nil {
+			old, err = pgx.CollectRows(rows, pgx.RowTo[string])
+		}
+		if err != nil {
+			return err
+		}
+		if len(old) > 0 && !force {
+			return fmt.Errorf("planloop is too old for format %d on %s; update it there, or add --force to leave these laptops offline", to,
+				strings.Join(old, "; "))
+		}
+		done, err := tx.Exec(ctx, "UPDATE team SET format = $2 WHERE id = $1 AND format < $2", team, to)
+		if err == nil && done.RowsAffected() == 0 {
+			err = fmt.Errorf("the team uses format %d or a newer one already", to)
+		}
+		return err
+	})
+	return old, err
 }
 
 // DeleteTeam deletes a team with everything it has.

@@ -47,6 +47,7 @@ type caller struct {
 	expires  time.Time
 	rules    int64 // number of the team's rules when it was read
 	read     time.Time
+	isUnused bool // its last use was not noted lately
 }
 
 // recall returns the holder of a token as it was read at most a minute ago. Its rights may have ended since: before anything is changed or
@@ -63,7 +64,7 @@ func (s *Server) recall(ctx context.Context, header string) (*caller, error) {
 func (s *Server) readAgain(r *http.Request) (*caller, error) {
 	c, err := s.authenticate(r.Context(), r.Header.Get("Authorization"))
 	if err == nil {
-		err = checkFormat(r, c)
+		err = s.checkFormat(r, c)
 	}
 	return c, err
 }
@@ -89,10 +90,9 @@ func (s *Server) authenticate(ctx context.Context, header string) (*caller, erro
 	}
 	hash := hashToken(token)
 	c := caller{read: time.Now()}
-	var isOld bool
 	err := s.pool.QueryRow(ctx, `SELECT t.token, t.team, t.team_name, t.member, t.member_name, t.machine, t.role, t.format, t.expires,
 		g.rules, t.used IS NULL OR t.used < now() - $2::interval FROM team_token($1) t JOIN team g ON g.id = t.team`, hash, usedEvery).
-		Scan(&c.token, &c.team, &c.teamName, &c.memberID, &c.member, &c.machine, &c.role, &c.format, &c.expires, &c.rules, &isOld)
+		Scan(&c.token, &c.team, &c.teamName, &c.memberID, &c.member, &c.machine, &c.role, &c.format, &c.expires, &c.rules, &c.isUnused)
 	if errors.Is(err, pgx.ErrNoRows) {
 		s.callers.set(string(hash), nil)
 		return nil, wrong(teamwire.CodeToken, "the token is unknown, has expired or was revoked", "ask an admin of the team for a new one")
@@ -100,14 +100,21 @@ func (s *Server) authenticate(ctx context.Context, header string) (*caller, erro
 	if err != nil {
 		return nil, err
 	}
-	s.callers.set(string(hash), &c)
-	if isOld {
-		err = s.db.InTeam(ctx, c.team, func(tx pgx.Tx) error {
-			_, err := tx.Exec(ctx, "UPDATE token SET used = now() WHERE id = $1", c.token)
-			return err
-		})
-	}
+	known := c
+	known.isUnused = false // once noted
+	s.callers.set(string(hash), &known)
 	return &c, err
+}
+
+// noteUse notes that a token was used, by a laptop that knows this format.
+func (s *Server) noteUse(ctx context.Context, c *caller, format int) error {
+	if !c.isUnused {
+		return nil
+	}
+	return s.db.InTeam(ctx, c.team, func(tx pgx.Tx) error {
+		_, err := tx.Exec(ctx, "UPDATE token SET used = now(), format = $2 WHERE id = $1", c.token, format)
+		return err
+	})
 }
 
 // maxLabel keeps the name member/label within plan.MaxName.

@@ -155,7 +155,8 @@ func (s *Server) decide(ctx context.Context, t *track, rules rules, ch change) (
 		return nil, chainError(store.Head{Chain: rules.chain, Seq: rules.seq})
 	}
 	if _, ends := ch.action.(plan.ShareTrack); rules.sharing != 0 && !ends {
-		return nil, wrong(teamwire.CodeExists, "a member is sharing this track, and its history is not complete", "wait for it")
+		return nil, wrong(teamwire.CodeExists, "a member is sharing this track, and its history is not complete",
+			"wait for it; if it was abandoned, that member or an admin must share it again")
 	}
 	former, err := formerPlan(ctx, t, ch.action)
 	if err != nil {

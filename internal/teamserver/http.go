@@ -15,6 +15,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"golang.org/x/time/rate"
 
+	"github.com/planloop/planloop/internal/build"
 	"github.com/planloop/planloop/internal/store"
 	"github.com/planloop/planloop/internal/store/postgres"
 	"github.com/planloop/planloop/internal/teamwire"
@@ -45,6 +46,7 @@ func (s *Server) Handler() http.Handler {
 	mux.HandleFunc("/v1/", func(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, r, wrong(teamwire.CodeNotFound, "the API has no such path", "update planloop or the server"))
 	})
+	mux.Handle("/w/{team}/{ws}/t/{track}/mcp", s.mcp())
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "ok\n") })
 	mux.HandleFunc("GET /readyz", s.ready)
 	if s.people != nil {
@@ -114,20 +116,23 @@ func (s *Server) admit(r *http.Request, find func(context.Context, string) (*cal
 	if !s.rates.take(fmt.Sprint("token ", c.token), s.opts.Rate) {
 		return nil, wrong(teamwire.CodeTooMany, "this token sends too many requests", "wait a second")
 	}
-	return c, checkFormat(r, c)
+	return c, s.checkFormat(r, c)
 }
 
-// checkFormat refuses a planloop that is too old for the caller's team.
-func checkFormat(r *http.Request, c *caller) (err error) {
+// checkFormat notes the format that the caller's planloop knows, and refuses one too old for the team.
+func (s *Server) checkFormat(r *http.Request, c *caller) (err error) {
 	format := 1
 	if text := r.Header.Get(teamwire.FormatHeader); text != "" {
 		if format, err = strconv.Atoi(text); err != nil {
 			return wrong(teamwire.CodeInvalid, "the header "+teamwire.FormatHeader+" is not a number", "")
 		}
 	}
+	if err := s.noteUse(r.Context(), c, format); err != nil {
+		return err
+	}
 	if format < c.format {
 		return wrong(teamwire.CodeUpdate, fmt.Sprintf("the team uses format %d, and this planloop knows %d", c.format, format),
-			"update planloop")
+			"update planloop to "+build.Version)
 	}
 	return nil
 }
@@ -178,7 +183,7 @@ func (s *Server) describe(r *http.Request, err error) *teamwire.Error {
 		return &teamwire.Error{Code: teamwire.CodeTooLarge, Problem: err.Error()}
 	}
 	if refused, ok := errors.AsType[*plan.ValidationError](err); ok {
-		return &teamwire.Error{Code: teamwire.CodeRefused, Problem: refused.Error(), Refusal: teamwire.NewRefusal(refused)}
+		return &teamwire.Error{Code: teamwire.CodeRefused, Problem: refused.Error(), Refusal: refused}
 	}
 	if r.Context().Err() == nil {
 		s.log.Error("a request failed", "path", r.Pattern, "error", err)

@@ -196,7 +196,7 @@ func (s *Server) noteSeen(w http.ResponseWriter, r *http.Request, c *caller) (an
 	}
 	defer release()
 	defer presence{s, t}.forget()
-	if err := s.see(r.Context(), t.team, t.workspace, seen); err != nil {
+	if err := s.see(r.Context(), t.team, t.workspace, seen, true); err != nil {
 		return nil, err
 	}
 	w.WriteHeader(http.StatusNoContent)

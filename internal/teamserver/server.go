@@ -42,6 +42,7 @@ type Server struct {
 	callers cache[string, *caller]     // by the hash of their token, as last read
 	ids     cache[trackName, trackIDs] // of tracks; they never change
 	feeds   feeds
+	mcps    mcpServers
 	rates   rates
 	metrics metrics
 
@@ -56,6 +57,7 @@ func New(ctx context.Context, db *postgres.DB, opts Options) (*Server, error) {
 	s.opts.Rate, s.opts.CheckEvery = cmp.Or(opts.Rate, 50), cmp.Or(opts.CheckEvery, 10*time.Second)
 	s.tracks = &tracks{open: map[int64]*track{}, most: 512}
 	s.feeds.open = map[int64]*feed{}
+	s.mcps.open = map[mcpKey]*mcpServer{}
 	if err := s.clock.adjust(ctx, s.pool); err != nil {
 		return nil, err
 	}
@@ -78,6 +80,7 @@ func (s *Server) EndStreams() { s.end() }
 func (s *Server) Close() {
 	s.end()
 	s.background.Wait()
+	s.mcps.close()
 	if s.people != nil {
 		s.people.close()
 	}

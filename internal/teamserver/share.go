@@ -36,14 +36,14 @@ func (s *Server) share(_ http.ResponseWriter, r *http.Request, c *caller) (any, 
 	if err != nil {
 		return nil, err
 	}
-	if err := s.beginSharing(r.Context(), c, t, head); err != nil {
+	if err := s.beginSharing(r.Context(), c, t, head.Seq == 0, req.After == 0); err != nil {
 		return nil, err
 	}
-	if head.Seq != req.After {
+	if head.Seq != req.After && req.After > 0 {
 		return nil, wrong(teamwire.CodeChanged, fmt.Sprintf("the track has %d records, not %d", head.Seq, req.After),
-			"continue after its last one")
+			"share it from the beginning")
 	}
-	if head, err = s.importRecords(r.Context(), t, head, req.Records); err != nil {
+	if head, err = s.importRecords(r.Context(), t, head, req.After, req.Records); err != nil {
 		return nil, err
 	}
 	if !req.Last {
@@ -62,21 +62,24 @@ func (s *Server) share(_ http.ResponseWriter, r *http.Request, c *caller) (any, 
 	return teamwire.ShareReply{Head: reply.Head}, s.endSharing(r.Context(), c, t, from)
 }
 
-// beginSharing claims an empty track for the caller's import, or finds that the caller has.
-func (s *Server) beginSharing(ctx context.Context, c *caller, t *track, head store.Head) error {
+// beginSharing claims a track for the caller's import, or finds that this machine of the caller has. The first part of an import claims an
+// empty track; it also replaces an import that the same member has abandoned, or that of any member for an admin.
+func (s *Server) beginSharing(ctx context.Context, c *caller, t *track, isEmpty, isFirst bool) error {
 	var member int64
+	var machine string
 	err := s.db.InTeam(ctx, c.team, func(tx pgx.Tx) error {
-		if head.Seq == 0 {
-			if _, err := tx.Exec(ctx, `INSERT INTO sharing (track, team, member, machine) VALUES ($1, $2, $3, $4)
+		if isFirst {
+			if _, err := tx.Exec(ctx, `INSERT INTO sharing (track, team, member, machine)
+				SELECT $1, $2, $3, $4 WHERE $5 OR EXISTS (SELECT FROM sharing WHERE track = $1)
 				ON CONFLICT (track) DO UPDATE SET member = excluded.member, machine = excluded.machine, begun = now()
-				WHERE sharing.begun < now() - interval '1 hour'`,
-				t.id, c.team, c.memberID, c.machine); err != nil {
+				WHERE sharing.member = excluded.member OR $6 OR $5 AND sharing.begun < now() - interval '1 hour'`,
+				t.id, c.team, c.memberID, c.machine, isEmpty, c.role == teamwire.RoleAdmin); err != nil {
 				return err
 			}
 		}
-		return tx.QueryRow(ctx, "SELECT member FROM sharing WHERE track = $1", t.id).Scan(&member)
+		return tx.QueryRow(ctx, "SELECT member, machine FROM sharing WHERE track = $1", t.id).Scan(&member, &machine)
 	})
-	if errors.Is(err, pgx.ErrNoRows) || err == nil && member != c.memberID {
+	if errors.Is(err, pgx.ErrNoRows) || err == nil && (member != c.memberID || machine != c.machine) {
 		return wrong(teamwire.CodeExists, "the team has this track already", "share yours under another name, or pull the team's")
 	}
 	return err
@@ -91,32 +94,41 @@ func (s *Server) endSharing(ctx context.Context, c *caller, t *track, from strin
 	})
 }
 
-// importRecords appends records that follow from a head.
-func (s *Server) importRecords(ctx context.Context, t *track, head store.Head, lines []string) (store.Head, error) {
-	state, err := t.session.State(ctx)
-	if err != nil {
-		return head, err
+// importRecords appends records to a log with this head, or, as the first of an import, replaces what an abandoned one has left.
+func (s *Server) importRecords(ctx context.Context, t *track, head store.Head, after plan.Revision, lines []string) (store.Head, error) {
+	var state plan.State
+	if after > 0 {
+		var err error
+		if state, err = t.session.State(ctx); err != nil {
+			return head, err
+		}
 	}
 	var records []plan.Record
 	latest := s.clock.now().Add(time.Minute)
 	for i, line := range lines {
 		record, err := readShared(line)
-		if err == nil && (record.Seq != head.Seq+plan.Revision(i)+1 || record.Time.After(latest)) {
+		if err == nil && (record.Seq != after+plan.Revision(i)+1 || record.Time.After(latest)) {
 			err = errors.New("its number or its time is not the next one")
 		}
 		if err == nil {
 			state, err = foldShared(state, &record)
 		}
 		if err != nil {
-			return head, wrong(teamwire.CodeInvalid, fmt.Sprintf("record %d cannot be imported: %s", int(head.Seq)+i+1,
+			return head, wrong(teamwire.CodeInvalid, fmt.Sprintf("record %d cannot be imported: %s", int(after)+i+1,
 				plan.Shorten(err.Error(), 300)), "check the track with planloop doctor")
 		}
 		records = append(records, record)
 	}
+	add := t.log.Append
+	if after < head.Seq {
+		add = t.log.Purge
+	}
 	for _, record := range records { // only once all of them are good
-		if head, err = t.log.Append(ctx, record); err != nil {
+		var err error
+		if head, err = add(ctx, record); err != nil {
 			return head, err
 		}
+		add = t.log.Append
 	}
 	return head, nil
 }

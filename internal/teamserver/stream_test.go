@@ -135,7 +135,7 @@ func TestALocalHistoryIsShared(t *testing.T) {
 	ann.must("POST", trackPath+"share", teamwire.ShareRequest{Records: lines[:2]}, nil)
 	bob.refuse(teamwire.CodeExists, "POST", trackPath+"do", bob.request(setUp("Mine")))
 	bob.refuse(teamwire.CodeExists, "POST", trackPath+"share", teamwire.ShareRequest{After: 2, Records: lines[2:], Last: true})
-	ann.refuse(teamwire.CodeChanged, "POST", trackPath+"share", teamwire.ShareRequest{Records: lines})
+	ann.refuse(teamwire.CodeChanged, "POST", trackPath+"share", teamwire.ShareRequest{After: 1, Records: lines[1:]})
 	ann.refuse(teamwire.CodeInvalid, "POST", trackPath+"share", teamwire.ShareRequest{After: 2, Records: lines[:1]})
 	ann.refuse(teamwire.CodeInvalid, "POST", trackPath+"share", teamwire.ShareRequest{After: 2,
 		Records: []string{strings.Replace(lines[2], `"name":"ann"`, `"name":"ann\u202e"`, 1)}})
@@ -157,6 +157,33 @@ func TestALocalHistoryIsShared(t *testing.T) {
 	}
 	bob.do(plan.AddSteps{Steps: []plan.NewStep{{Spec: plan.Spec{Title: "Ship it"}}}})
 	w.as("ann", teamwire.RoleAgent).refuse(teamwire.CodeForbidden, "POST", "/v1/w/shop/t/new/share", teamwire.ShareRequest{Records: lines})
+}
+
+// TestAnAbandonedImportIsReplaced fails if an import that ended in the middle blocks its track, or if one that is complete can be replaced.
+func TestAnAbandonedImportIsReplaced(t *testing.T) {
+	w := newWorld(t)
+	check(t, w.admin.AddMember(t.Context(), w.team, "eve", teamwire.RoleAdmin))
+	ann, bob, eve := w.as("ann", teamwire.RoleMember), w.as("bob", teamwire.RoleMember), w.as("eve", teamwire.RoleAdmin)
+	lines, _ := history(t, setUp("Ship the shop"), plan.MarkStep{Step: 1, Status: plan.InProgress})
+	others, _ := history(t, setUp("Another"), plan.MarkStep{Step: 1, Status: plan.Done})
+	var first, second teamwire.ShareReply
+	ann.must("POST", trackPath+"share", teamwire.ShareRequest{Records: lines[:1]}, &first)
+	bob.refuse(teamwire.CodeExists, "POST", trackPath+"share", teamwire.ShareRequest{Records: others})
+	ann.must("POST", trackPath+"share", teamwire.ShareRequest{Records: lines[:1]}, &second)
+	if first.Head.Chain == second.Head.Chain || second.Head.Seq != 1 {
+		t.Errorf("the second import follows the first: %+v, %+v", first.Head, second.Head)
+	}
+	eve.must("POST", trackPath+"share", teamwire.ShareRequest{Records: others[:1]}, nil)
+	ann.refuse(teamwire.CodeExists, "POST", trackPath+"share", teamwire.ShareRequest{After: 1, Records: lines[1:], Last: true})
+	eve.must("POST", trackPath+"share", teamwire.ShareRequest{After: 1, Records: others[1:], Last: true}, nil)
+	var got teamwire.Records
+	bob.must("GET", trackPath+"records?after=0", nil, &got)
+	if !slices.Equal(got.Records[:2], others) {
+		t.Errorf("the track has %v", got.Records)
+	}
+	for _, one := range []*client{ann, eve} {
+		one.refuse(teamwire.CodeExists, "POST", trackPath+"share", teamwire.ShareRequest{Records: lines})
+	}
 }
 
 // TestAHistoryIsPurged fails if a purge keeps a record, or loses the present plan.

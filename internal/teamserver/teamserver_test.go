@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 	"time"
 
@@ -224,4 +225,27 @@ func newHTTP(t *testing.T, server *teamserver.Server) (address string) {
 	h := httptest.NewServer(server.Handler())
 	t.Cleanup(h.Close)
 	return h.URL
+}
+
+// TestATeamIsUpgraded fails if a team's format rises although laptops are too old, or if such a laptop is served afterwards.
+func TestATeamIsUpgraded(t *testing.T) {
+	w := newWorld(t)
+	ann, bob := w.as("ann", teamwire.RoleMember), w.as("bob", teamwire.RoleMember)
+	ann.do(setUp("Ship the shop"))
+	var me teamwire.Me
+	bob.must("GET", "/v1/me", nil, &me)
+	w.as("bob", teamwire.RoleCI) // never used
+	if old, err := w.admin.Upgrade(t.Context(), w.team, 2, false); err == nil || len(old) != 2 ||
+		!strings.Contains(err.Error(), "too old for format 2 on ann's laptop, last seen") {
+		t.Errorf("upgraded: %v, %v", old, err)
+	}
+	ann.must("GET", "/v1/me", nil, &me)
+	if old, err := w.admin.Upgrade(t.Context(), w.team, 2, true); err != nil || len(old) != 2 {
+		t.Errorf("not upgraded: %v, %v", old, err)
+	}
+	ann.refuse(teamwire.CodeUpdate, "GET", "/v1/me", nil)
+	ann.refuse(teamwire.CodeUpdate, "POST", trackPath+"do", ann.request(plan.Close{}))
+	if _, err := w.admin.Upgrade(t.Context(), w.team, 2, true); err == nil {
+		t.Error("upgraded twice")
+	}
 }

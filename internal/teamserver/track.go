@@ -264,7 +264,7 @@ func (p presence) LastActivity() (last time.Time) {
 
 // see notes signs of life by the time of each name. Laptops send them regularly, so that their end says something; one of the zero time
 // says that the agent is gone. The database's clock counts; an earlier time is believed, a later one is not.
-func (s *Server) see(ctx context.Context, team, workspace int64, seen map[string]time.Time) error {
+func (s *Server) see(ctx context.Context, team, workspace int64, seen map[string]time.Time, regularly bool) error {
 	names := slices.Collect(maps.Keys(seen))
 	at := make([]time.Time, len(names))
 	gone := make([]bool, len(names))
@@ -273,9 +273,10 @@ func (s *Server) see(ctx context.Context, team, workspace int64, seen map[string
 	}
 	return s.db.InTeam(ctx, team, func(tx pgx.Tx) error {
 		_, err := tx.Exec(ctx, `INSERT INTO sighting AS s (team, workspace, name, at, heard, gone)
-			SELECT $1, $2, name, least(at, now()), now(), gone FROM unnest($3::text[], $4::timestamptz[], $5::bool[]) AS u (name, at, gone)
-			ON CONFLICT (workspace, name) DO UPDATE SET at = greatest(s.at, excluded.at), heard = excluded.heard, gone = excluded.gone`,
-			team, workspace, names, at, gone)
+			SELECT $1, $2, name, least(at, now()), CASE WHEN $6 THEN now() END, gone
+			FROM unnest($3::text[], $4::timestamptz[], $5::bool[]) AS u (name, at, gone)
+			ON CONFLICT (workspace, name) DO UPDATE SET at = greatest(s.at, excluded.at), heard = coalesce(excluded.heard, s.heard),
+			gone = excluded.gone`, team, workspace, names, at, gone, regularly)
 		if err == nil {
 			_, err = tx.Exec(ctx, "DELETE FROM sighting WHERE workspace = $1 AND greatest(at, heard) < now() - interval '7 days'",
 				workspace)

@@ -106,7 +106,7 @@ func (ws workspaces) Open(ctx context.Context, id string) (*review.Workspace, er
 	limits := rules.settings.limits()
 	return &review.Workspace{Place: placeOf(workspace, name), Members: rules.members, Sign: ws.signAddress(id),
 		Service: verbs.New(t.session, verbs.Options{
-			Now: ws.clock.now, Presence: presence{ws.Server, t}, Lease: limits.Lease, Limits: limits})}, nil
+			Now: ws.clock.now, Presence: presence{ws.Server, t}, Hooks: presence{ws.Server, t}, Lease: limits.Lease, Limits: limits})}, nil
 }
 
 // InInbox implements review.Workspaces.
@@ -165,7 +165,7 @@ func (p presence) Touch(string) {}
 // Join implements verbs.Presence.
 func (p presence) Join(string) (leave func()) { return func() {} }
 
-// addRules adds the team's rules to the facts of a change that a person makes on the page; decide adds those of a token's.
+// addRules adds the team's rules to the facts of a change on the page or over MCP; decide adds its own.
 func (s *Server) addRules(t *track) func(*plan.Facts) error {
 	return func(facts *plan.Facts) error {
 		if facts.Members != nil {

@@ -6,8 +6,8 @@
 package teamwire
 
 import (
+	"cmp"
 	"fmt"
-	"net/url"
 	"regexp"
 	"strings"
 	"time"
@@ -161,35 +161,16 @@ const (
 
 // Status returns the HTTP status of a code.
 func (c Code) Status() int {
-	switch c {
-	case CodeInvalid:
-		return 400
-	case CodeToken:
-		return 401
-	case CodeForbidden:
-		return 403
-	case CodeNotFound:
-		return 404
-	case CodeChanged, CodeChain, CodeExists:
-		return 409
-	case CodeTooLarge:
-		return 413
-	case CodeRefused:
-		return 422
-	case CodeUpdate:
-		return 426
-	case CodeTooMany:
-		return 429
-	}
-	return 503
+	return cmp.Or(map[Code]int{CodeInvalid: 400, CodeToken: 401, CodeForbidden: 403, CodeNotFound: 404, CodeChanged: 409, CodeChain: 409,
+		CodeExists: 409, CodeTooLarge: 413, CodeRefused: 422, CodeUpdate: 426, CodeTooMany: 429}[c], 503)
 }
 
 // Error is the body of every answer that is not a success.
 type Error struct {
-	Code    Code     `json:"error"`
-	Problem string   `json:"problem"`
-	Fix     string   `json:"fix,omitempty"`
-	Refusal *Refusal `json:"refusal,omitempty"` // of CodeRefused
+	Code    Code                  `json:"error"`
+	Problem string                `json:"problem"`
+	Fix     string                `json:"fix,omitempty"`
+	Refusal *plan.ValidationError `json:"refusal,omitempty"` // of CodeRefused
 }
 
 // Error returns the problem and what to do.
@@ -203,51 +184,6 @@ func (e *Error) Error() string {
 // ForCaller returns the error in words for a model.
 func (e *Error) ForCaller() string {
 	return "This is a team's plan, and its server refuses the call; nothing was changed. Tell the user: " + e.Error() + "."
-}
-
-// Unwrap returns the refusal, so that errors.As finds the same *plan.ValidationError as without a server.
-func (e *Error) Unwrap() error {
-	if e.Refusal == nil {
-		return nil
-	}
-	return e.Refusal.Err()
-}
-
-// Refusal is a *plan.ValidationError in its written form.
-type Refusal struct {
-	Kind           plan.ErrorKind `json:"kind"`
-	Field          string         `json:"field,omitempty"`
-	Problem        string         `json:"problem"`
-	Fix            string         `json:"fix,omitempty"`
-	ClaimedStep    int            `json:"claimed_step,omitempty"`
-	Suggestion     string         `json:"suggestion,omitempty"`
-	Phase          plan.Phase     `json:"phase,omitempty"`
-	ApprovedPlan   string         `json:"approved_plan,omitempty"`
-	Unverified     int            `json:"unverified,omitempty"`
-	Output         string         `json:"output,omitempty"`
-	IsProblemFirst bool           `json:"problem_first,omitzero"`
-	Others         []Refusal      `json:"others,omitempty"`
-}
-
-// NewRefusal returns the written form of a refusal.
-func NewRefusal(e *plan.ValidationError) *Refusal {
-	r := &Refusal{Kind: e.Kind, Field: e.Field, Problem: e.Problem, Fix: e.Fix, ClaimedStep: int(e.ClaimedStep), Suggestion: e.Suggestion,
-		Phase: e.Phase, ApprovedPlan: e.ApprovedPlan, Unverified: int(e.Unverified), Output: e.Output, IsProblemFirst: e.IsProblemFirst}
-	for _, other := range e.Others {
-		r.Others = append(r.Others, *NewRefusal(other))
-	}
-	return r
-}
-
-// Err returns the refusal.
-func (r *Refusal) Err() *plan.ValidationError {
-	e := &plan.ValidationError{Kind: r.Kind, Field: r.Field, Problem: r.Problem, Fix: r.Fix, ClaimedStep: plan.StepID(r.ClaimedStep),
-		Suggestion: r.Suggestion, Phase: r.Phase, ApprovedPlan: r.ApprovedPlan, Unverified: plan.StepID(r.Unverified), Output: r.Output,
-		IsProblemFirst: r.IsProblemFirst}
-	for _, other := range r.Others {
-		e.Others = append(e.Others, other.Err())
-	}
-	return e
 }
 
 // namePattern is the form of a team's, workspace's and member's name.
@@ -274,21 +210,16 @@ func CheckTrack(name string) error {
 	return nil
 }
 
-// TrackPath returns the path of something of a track: "records", "do", "share", or "values/NAME".
-func TrackPath(workspace, track, rest string) string {
-	return WorkspacePath(workspace, "t/"+url.PathEscape(track)+"/"+rest)
-}
-
-// WorkspacePath returns the path of something of a workspace: "tracks", "events", "seen".
-func WorkspacePath(workspace, rest string) string {
-	return "/v1/w/" + url.PathEscape(workspace) + "/" + rest
-}
-
-// RecordsQuery returns the query of a request for records.
-func RecordsQuery(chain string, after plan.Revision, wait time.Duration) string {
-	q := url.Values{"chain": {chain}, "after": {fmt.Sprint(int64(after))}}
-	if wait > 0 {
-		q.Set("wait", wait.String())
+// Label returns an agent's name as a team sees it, after its member's: NAME, or NAME#MARK for one connection, 39 bytes at most.
+func Label(name string) string {
+	name, mark, _ := strings.Cut(strings.ToLower(name), "#")
+	keep := func(text string, most int) string {
+		parts := strings.FieldsFunc(text, func(r rune) bool { return (r < 'a' || r > 'z') && (r < '0' || r > '9') })
+		text = strings.Join(parts, "-")
+		return strings.TrimRight(text[:min(len(text), most)], "-")
 	}
-	return q.Encode()
+	if mark = keep(mark, 12); mark == "" {
+		return cmp.Or(keep(name, 39), "agent")
+	}
+	return cmp.Or(keep(name, 26), "agent") + "#" + mark
 }

@@ -97,6 +97,9 @@ func (s *HTTPServer) Close() {
 	})
 }
 
+// Routes returns the handler of the paths for a server with a guard of its own: it must check Host, Origin and token.
+func (s *HTTPServer) Routes() http.Handler { return s.routes() }
+
 func (s *HTTPServer) routes() http.Handler {
 	routes := map[string]methods{
 		"/mcp": {

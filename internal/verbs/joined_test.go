@@ -27,7 +27,7 @@ func (d remote) Pull(ctx context.Context, after store.Head) (feed session.Feed, 
 	for record, failed := range d.log.Read(ctx, after.Seq) {
 		line, wrong := store.EncodeRecord(record)
 		err = errors.Join(err, failed, wrong)
-		feed.Records = append(feed.Records, line)
+		feed.Records = append(feed.Records, string(line))
 	}
 	return feed, err
 }

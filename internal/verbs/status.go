@@ -161,8 +161,7 @@ func (s *Service) Status(ctx context.Context, c Caller, in Status) (StatusReply,
 // statusWithoutPlan returns a status that hands out no step to a session that is on none of several tracks, or if another session has
 // replaced its plan; else one without a reason.
 func (s *Service) statusWithoutPlan(ctx context.Context, state plan.State, c Caller) (reply StatusReply, err error) {
-	reply = StatusReply{Revision: state.Revision, WorkspaceInfo: WorkspaceInfo{Workspace: s.opts.Workspace, Doubt: s.opts.Doubt},
-		brief: c.brief()}
+	reply = StatusReply{Revision: state.Revision, WorkspaceInfo: s.workspaceInfo(), brief: c.brief()}
 	if reply.Tracks, reply.Unreadable, err = s.choices(ctx, c); err != nil {
 		return reply, err
 	}
@@ -194,14 +193,14 @@ func (s *Service) status(ctx context.Context, state plan.State, c Caller, in Sta
 	v.waited = in.Waited
 	next := v.nextAction()
 	reply := StatusReply{
-		Now:      StatusNow{Reason: next.Reason, AgentInstructions: agentInstructions(next, rules, c), Message: next.message},
-		Revision: state.Revision,
-		Session:  sessionView(state, next),
-		WorkspaceInfo: WorkspaceInfo{s.opts.Workspace, s.opts.Doubt, s.besideOwner(c, state), nil, s.SharedFiles(ctx, state, c),
-			without.Unreadable},
-		Heartbeat: next.heartbeat(state, c),
-		brief:     c.brief(),
+		Now:           StatusNow{Reason: next.Reason, AgentInstructions: agentInstructions(next, rules, c), Message: next.message},
+		Revision:      state.Revision,
+		Session:       sessionView(state, next),
+		WorkspaceInfo: s.workspaceInfo(),
+		Heartbeat:     next.heartbeat(state, c),
+		brief:         c.brief(),
 	}
+	reply.Beside, reply.Shared, reply.Unreadable = s.besideOwner(c, state), s.SharedFiles(ctx, state, c), without.Unreadable
 	if c.brief() {
 		reply.Workspace = ending(reply.Workspace, whereTokens)
 	}
@@ -545,12 +544,21 @@ func (s *Service) changed(ctx context.Context, c Caller, state plan.State, wait 
 type WorkspaceInfo struct {
 	Workspace string `json:"workspace,omitempty"`
 	Doubt     string `json:"workspace_doubt,omitempty"`
+	Stale     string `json:"stale,omitempty" jsonschema:"-"` // how old the plan is, if it may be outdated
 
 	Beside string   `json:"beside,omitempty" jsonschema:"-"`      // the owner of the plan, for a session on no track
 	Tracks []string `json:"open_tracks,omitempty" jsonschema:"-"` // for a session that must choose one
 	Shared []string `json:"shared_files,omitempty" jsonschema:"-"`
 
 	Unreadable []string `json:"unreadable_tracks,omitempty" jsonschema:"-"` // for a session on no track
+}
+
+func (s *Service) workspaceInfo() WorkspaceInfo {
+	info := WorkspaceInfo{Workspace: s.opts.Workspace, Doubt: s.opts.Doubt}
+	if s.opts.Stale != nil {
+		info.Stale = s.opts.Stale()
+	}
+	return info
 }
 
 // whereTokens is the token limit of the workspace's path for a model.
@@ -580,7 +588,7 @@ func (w WorkspaceInfo) lines() string {
 	for _, track := range w.Tracks {
 		text += "\nPlan on track " + safetext.EscapeLine(track)
 	}
-	text += prefixed("\n", safetext.EscapeLine(w.Beside))
+	text += prefixed("\nWarning: ", w.Stale) + prefixed("\n", safetext.EscapeLine(w.Beside))
 	for _, warning := range slices.Concat(w.Shared, w.Unreadable) {
 		text += "\nWarning: " + safetext.EscapeLine(warning)
 	}

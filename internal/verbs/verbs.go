@@ -33,8 +33,9 @@ type Service struct {
 
 // Options configure a Service. The zero value is usable.
 type Options struct {
-	Workspace string // its location; "": not worth mentioning
-	Doubt     string // why it may be the wrong workspace, and the remedy; or ""
+	Workspace string        // its location; "": not worth mentioning
+	Doubt     string        // why it may be the wrong workspace, and the remedy; or ""
+	Stale     func() string // says how old the plan is if it may be outdated, else ""; nil: it never is
 
 	Unicode  bool                        // lifts the ASCII rule of the six planning_* tools
 	Presence Presence                    // nil: signs of life are not recorded

@@ -80,12 +80,14 @@ func (w Workspace) MarkedTracks() (all []Workspace) {
 }
 
 // MarkedAt returns the marked workspaces with a directory that is, contains or is below one of the paths.
-func (in Lookup) MarkedAt(paths ...string) []Workspace {
-	in = in.withDefaults()
-	marks := in.Marks()
-	if len(marks) == 0 {
+func (in Lookup) MarkedAt(paths ...string) []Workspace { return in.At(in.Marks(), paths...) }
+
+// At returns those of some workspaces with a directory that is, contains or is below one of the paths.
+func (in Lookup) At(all []Workspace, paths ...string) []Workspace {
+	if len(all) == 0 {
 		return nil
 	}
+	in, paths = in.withDefaults(), slices.Clone(paths)
 	for i, path := range paths {
 		paths[i] = realPath(path, maxLinks)
 	}
@@ -93,7 +95,7 @@ func (in Lookup) MarkedAt(paths ...string) []Workspace {
 		inside, err := filepath.Rel(outer, inner)
 		return err == nil && filepath.IsLocal(inside)
 	}
-	return slices.DeleteFunc(marks, func(w Workspace) bool {
+	return slices.DeleteFunc(all, func(w Workspace) bool {
 		return w.Default || in.isEmptyPlace(w.Path) ||
 			!slices.ContainsFunc(paths, func(path string) bool { return within(w.Path, path) || within(path, w.Path) })
 	})

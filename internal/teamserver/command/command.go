@@ -101,7 +101,21 @@ func (c *commands) team() *cobra.Command {
 			return admin.DeleteTeam(ctx, team)
 		})
 	remove.Flags().StringVar(&confirm, "confirm", "", "the team's name")
-	return group("team", "Create and delete teams", create, remove)
+	force := false
+	upgrade := c.command("upgrade TEAM", "Use the newest format that this version knows; older laptops must be updated", 1,
+		func(ctx context.Context, out io.Writer, admin teamserver.Admin, team int64, _ []string) error {
+			old, err := admin.Upgrade(ctx, team, teamwire.Format, force)
+			if err != nil {
+				return err
+			}
+			fmt.Fprintf(out, "The team uses format %d.\n", teamwire.Format)
+			for _, laptop := range old {
+				fmt.Fprintf(out, "Offline until planloop is updated: %s\n", laptop)
+			}
+			return nil
+		})
+	upgrade.Flags().BoolVar(&force, "force", false, "also if laptops are too old")
+	return group("team", "Create, upgrade and delete teams", create, upgrade, remove)
 }
 
 func (c *commands) member() *cobra.Command {

@@ -1,0 +1,202 @@
+package teamserver
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/planloop/planloop/internal/build"
+	"github.com/planloop/planloop/internal/review"
+	"github.com/planloop/planloop/internal/teamwire"
+	"github.com/planloop/planloop/internal/transport"
+	"github.com/planloop/planloop/internal/verbs"
+	"github.com/planloop/planloop/mcpserver"
+	"github.com/planloop/planloop/plan"
+)
+
+// Bounds of the MCP servers that one process keeps.
+const (
+	mostMCP = 256
+	mcpIdle = 30 * time.Minute // without a request
+)
+
+// mcpServers serve the tools of planloop to agents without a laptop, each for one token and track.
+type mcpServers struct {
+	mu   sync.Mutex
+	open map[mcpKey]*mcpServer
+}
+
+type mcpKey struct{ token, track int64 }
+
+type mcpServer struct {
+	handler http.Handler
+	close   func()
+	uses    int // requests that are answered now
+	last    time.Time
+}
+
+// mcp answers for a token at /w/{team}/{ws}/t/{track}/mcp.
+func (s *Server) mcp() http.Handler {
+	served := s.serve("/w/{team}/{ws}/t/{track}/mcp", s.serveMCP)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		r.Header.Set(teamwire.FormatHeader, strconv.Itoa(teamwire.Format)) // MCP clients read no records
+		served.ServeHTTP(w, r)
+	})
+}
+
+func (s *Server) serveMCP(w http.ResponseWriter, r *http.Request, c *caller) (any, error) {
+	if r.PathValue("team") != c.teamName {
+		return nil, wrong(teamwire.CodeNotFound, "the token is not for a team of this name", "check the address")
+	}
+	t, release, err := s.useTrack(r.Context(), c, r.PathValue("ws"), r.PathValue("track"), false)
+	if err != nil {
+		return nil, err
+	}
+	m, err := s.useMCP(r.Context(), c, t, release)
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		s.mcps.mu.Lock()
+		defer s.mcps.mu.Unlock()
+		m.uses--
+	}()
+	ctx, cancel := s.untilEnd(r.Context())
+	defer cancel()
+	go s.untilRevoked(ctx, cancel, r.Header.Get("Authorization"))
+	r = r.WithContext(ctx)
+	path := *r.URL
+	path.Path = "/mcp"
+	r.URL = &path
+	m.handler.ServeHTTP(w, r)
+	return nil, nil
+}
+
+// untilRevoked cancels a request once its token is not valid any more.
+func (s *Server) untilRevoked(ctx context.Context, cancel func(), token string) {
+	beat := time.NewTicker(teamwire.Heartbeat)
+	defer beat.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-beat.C:
+			if _, err := s.authenticate(ctx, token); isWrong(err, teamwire.CodeToken) {
+				cancel()
+			}
+		}
+	}
+}
+
+// useMCP returns the MCP server of a token and a track, which it keeps open from the first time on.
+func (s *Server) useMCP(ctx context.Context, c *caller, t *track, release func()) (*mcpServer, error) {
+	all := &s.mcps
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	key := mcpKey{c.token, t.id}
+	m := all.open[key]
+	if m == nil {
+		for key, old := range all.open {
+			if old.uses == 0 && time.Since(old.last) > mcpIdle {
+				old.close()
+				delete(all.open, key)
+			}
+		}
+		var err error
+		if len(all.open) >= mostMCP {
+			err = wrong(teamwire.CodeTooMany, "the server has too many connected agents", "try again later")
+		} else {
+			m, err = s.newMCP(ctx, c, t, release)
+		}
+		if err != nil {
+			release()
+			return nil, err
+		}
+		all.open[key] = m
+	} else {
+		release() // it holds the track already
+	}
+	m.uses++
+	m.last = time.Now()
+	return m, nil
+}
+
+// newMCP returns a server with the tools of planloop without a file tree, whose calls are those of the token's agents.
+func (s *Server) newMCP(ctx context.Context, c *caller, t *track, release func()) (*mcpServer, error) {
+	rules, err := s.readRules(ctx, t.team, t, "")
+	if err != nil {
+		return nil, err
+	}
+	limits, agents := rules.settings.limits(), mcpPresence{presence{s, t}}
+	service := verbs.New(t.session, verbs.Options{Workspace: "track " + t.name + " of the team " + c.teamName, Now: s.clock.now,
+		Presence: agents, Hooks: agents, Lease: limits.Lease, Limits: limits})
+	server, err := mcpserver.New(mcpserver.Options{Version: build.Version, User: review.Face{}, Logger: s.log,
+		Toolsets:        []string{verbs.Loop, verbs.Mode},
+		AgentControlled: func(context.Context) bool { return true }, AppViewOnly: true,
+		Actor: func(client, _ string) plan.Actor {
+			by, _ := c.actor(teamwire.Label(client), "", nil) // a label is a valid name
+			return by
+		},
+		Service: func(context.Context, mcpserver.Roots, string) (*verbs.Service, error) { return service, nil },
+	})
+	if err != nil {
+		return nil, err
+	}
+	http, err := transport.NewHTTPServer(server.MCP, transport.HTTPOptions{Logger: s.log, MaxBody: teamwire.MaxBody})
+	if err != nil {
+		server.Close()
+		return nil, err
+	}
+	stop := context.AfterFunc(s.ending, http.Close)
+	return &mcpServer{handler: http.Routes(), close: func() { stop(); http.Close(); server.Close(); release() }}, nil
+}
+
+func (all *mcpServers) close() {
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	for _, m := range all.open {
+		m.close()
+	}
+}
+
+// mcpPresence notes the calls of agents as their signs of life.
+type mcpPresence struct{ presence }
+
+// Touch implements verbs.Presence.
+func (p mcpPresence) Touch(name string) {
+	if !p.server.rates.take(fmt.Sprint("seen ", p.track.workspace, " ", name), 0.1) {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), presenceWait)
+	defer cancel()
+	seen := map[string]time.Time{name: p.server.clock.now()}
+	if err := p.server.see(ctx, p.track.team, p.track.workspace, seen, false); err != nil {
+		p.server.log.Warn("a sign of life was not noted", "error", err)
+	}
+}
+
+// Agents implements verbs.Hooks: it lists the agents that have called over MCP lately, whose hosts no hook holds.
+func (p presence) Agents() (all []verbs.ActiveAgent) {
+	ctx, cancel := context.WithTimeout(context.Background(), presenceWait)
+	defer cancel()
+	err := p.server.db.InTeam(ctx, p.track.team, func(tx pgx.Tx) error {
+		rows, err := tx.Query(ctx, `SELECT name FROM sighting WHERE workspace = $1 AND heard IS NULL AND at > now() - $2::interval
+			ORDER BY name`, p.track.workspace, mcpIdle)
+		if err == nil {
+			all, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (a verbs.ActiveAgent, err error) {
+				a.HTTP = true
+				return a, row.Scan(&a.Agent)
+			})
+		}
+		return err
+	})
+	if err != nil {
+		p.server.log.Warn("the agents at work cannot be read", "error", err)
+	}
+	return all
+}
