@@ -8,7 +8,6 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -230,11 +229,6 @@ type laptop struct {
 
 func (s *server) member() team.Membership {
 	return team.Membership{Address: s.http.URL, Token: token, Team: "acme", Member: "ann", Machine: "laptop", Role: teamwire.RoleMember}
-}
-
-// plain removes what differs from run to run.
-func (s *server) plain(text string) string {
-	return strings.ReplaceAll(text, strings.TrimPrefix(s.http.URL, "http://"), "HOST")
 }
 
 const soon = 5 * time.Second

@@ -253,7 +253,7 @@ func TestRely(t *testing.T) {
 	other, _, _ := postgrestest.OpenTeam(t, dsn)
 	log, elsewhere := db.Log(team, track), other.Log(team, track)
 	main := db.Log(team, testenv.Must(db.EnsureTrack(t.Context(), team, "shop", "second"))(t))
-	head := fill(t, log, 1)
+	fill(t, log, 1)
 	testenv.Check(t, since(main, store.Head{})) // which is empty
 	is := testenv.Must(log.Lines(t.Context(), 0, 1000))(t)
 	rely := func(rules int64, until time.Duration) context.Context {
@@ -264,7 +264,7 @@ func TestRely(t *testing.T) {
 			t.Errorf("with %s: %v", name, err)
 		}
 	}
-	head = testenv.Must(log.Append(rely(is.Rules, time.Hour), mark(2, 1)))(t)
+	head := testenv.Must(log.Append(rely(is.Rules, time.Hour), mark(2, 1)))(t)
 	before := rely(is.Rules, time.Hour)
 	fill(t, main, 1)
 	if _, err := log.Append(before, mark(3, 1)); !errors.Is(err, postgres.ErrOld) {
