@@ -132,6 +132,25 @@ func (d AttemptResult) collectEvidence(s State, step *Step, f Facts) (proof []Ev
 	return proof, MissingEvidence(&with)
 }
 
+// uncountedRun says why a step is not done although an engine's run of its command passed, "" if the run counts or there was none.
+func uncountedRun(step *Step, proof []Evidence) string {
+	if len(proof) == 0 || proof[0].Recorded || !proof[0].isRunOf(step) {
+		return ""
+	}
+	with := *step
+	with.keepEvidence(proof)
+	return notPassed(&with)
+}
+
+// withoutRuns returns progress without the runs of commands that planloop claims to have seen: they came with a history.
+func (p Progress) withoutRuns() Progress {
+	p.Evidence = slices.Clone(p.Evidence)
+	for i := range p.Evidence {
+		p.Evidence[i].Recorded, p.Evidence[i].On = false, ""
+	}
+	return p
+}
+
 // keepEvidence adds evidence and drops the oldest beyond MaxEvidence.
 func (step *Step) keepEvidence(more []Evidence) {
 	if len(more) > 0 {

@@ -259,6 +259,9 @@ func makeDraft(s State, draft Body, f Facts) ([]Event, error) {
 	}
 	for i, step := range draft.Steps { // a draft asks for exactly what it shows
 		draft.Steps[i] = &Step{ID: step.ID, Spec: step.Spec, Progress: step.Progress}
+		if f.Policy != nil { // an imported history may hold anything
+			draft.Steps[i].Progress = step.Progress.withoutRuns()
+		}
 	}
 	draft.Status = StatusDraft
 	if f.Policy != nil && s.PhaseNow() == PhaseExecuting {

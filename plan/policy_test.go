@@ -3,6 +3,7 @@ package plan_test
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/planloop/planloop/plan"
@@ -158,12 +159,7 @@ func TestApprovalNeedsItsProof(t *testing.T) {
 
 // TestOnlyCIVerifies: under such a policy the run of a command on a laptop is a claim that names its machine and commit.
 func TestOnlyCIVerifies(t *testing.T) {
-	w := newWorkspace(t)
-	w.policy, w.members, w.machine = &plan.Policy{Approvals: 1, EvidenceFrom: plan.EvidenceCI}, []string{"ann", "bob"}, "ann's laptop"
-	a := submission("Look")
-	a.Steps[0].Verify = "go test ./..."
-	w.do(agentOf("ann"), a)
-	w.vote("bob", "")
+	w := underCI(t)
 	w.policy = nil // the rules of the submission stay
 	ran, done := passed(1), plan.MarkStep{Step: 1, Status: plan.Done}
 	w.do(agentOf("ann"), plan.MarkStep{Step: 1, Status: plan.InProgress})
@@ -179,6 +175,47 @@ func TestOnlyCIVerifies(t *testing.T) {
 	step, _ := w.state.Plan.Steps.Get(1)
 	if got := step.Evidence[3].Outcome(); !plan.IsVerified(step) || got != "passed on ann's runner" {
 		t.Errorf("CI's evidence reads %q", got)
+	}
+}
+
+// underCI returns an approved plan of a step that only CI verifies.
+func underCI(t *testing.T) *workspace {
+	t.Helper()
+	w := newWorkspace(t)
+	w.policy, w.members, w.machine = &plan.Policy{Approvals: 1, EvidenceFrom: plan.EvidenceCI}, []string{"ann", "bob"}, "ann's laptop"
+	a := submission("Look")
+	a.Steps[0].Verify = "go test ./..."
+	w.do(agentOf("ann"), a)
+	w.vote("bob", "")
+	return w
+}
+
+// TestARunWaitsForCI: under such a policy the engine of a laptop cannot finish a step with a command.
+func TestARunWaitsForCI(t *testing.T) {
+	w := underCI(t)
+	w.do(person, plan.BeginRun{})
+	w.found = func(_ *plan.Step, r *plan.Resolution) { r.Agent, r.IsRepeatable = "claude", true }
+	w.advance(4)
+	w.advance(4, w.finished(1, plan.Result{OK: true}))
+	if step := w.step(1); step.Status != plan.Blocked || !strings.Contains(step.Error, "only a run in CI counts") {
+		t.Fatalf("the step is %s: %q", step.Status, step.Error)
+	}
+	wantRefusal(t, w.refused(agentOf("ann"), plan.MarkStep{Step: 1, Status: plan.Done}), plan.Conflict, "/status", "only a run in CI counts")
+	w.do(plan.NewActor(plan.ChannelCI, "ann/ci"), passed(1))
+	w.do(agentOf("ann"), plan.MarkStep{Step: 1, Status: plan.Done})
+}
+
+// TestAHistoryVerifiesNothing: runs in a history from elsewhere are the laptop's word, also of CI.
+func TestAHistoryVerifiesNothing(t *testing.T) {
+	w := underCI(t)
+	w.do(plan.NewActor(plan.ChannelCI, "ann/ci"), passed(1))
+	if !plan.IsVerified(w.step(1)) {
+		t.Fatal("CI verifies nothing")
+	}
+	w.share(&plan.Policy{Approvals: 1, EvidenceFrom: plan.EvidenceCI})
+	w.vote("bob", "")
+	if step := w.step(1); plan.IsVerified(step) || len(step.Evidence) == 0 {
+		t.Errorf("the evidence is %+v", step.Evidence)
 	}
 }
 

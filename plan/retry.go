@@ -99,7 +99,9 @@ func (d AttemptResult) event(s State, step *Step, f Facts) Event {
 		return StepRetried{Step: d.Step, Attempt: step.Attempts, AttemptEnd: d.end(step, f)}
 	}
 	proof, missing := d.collectEvidence(s, step, f)
-	if len(missing) > 0 {
+	if reason := uncountedRun(step, proof); reason != "" {
+		d.IsBlocked, d.Result = true, Result{Error: reason, Duration: d.Result.Duration, Timestamp: d.Result.Timestamp}
+	} else if len(missing) > 0 {
 		proof, d.Result = nil, Result{Error: "reported done, but not verified: " + strings.Join(missing, ", and "),
 			Duration: d.Result.Duration, Timestamp: d.Result.Timestamp}
 	}

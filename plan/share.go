@@ -33,7 +33,7 @@ func (a ShareTrack) decide(s State, f Facts) ([]Event, error) {
 	body.Highest = max(draft.Steps.Highest(), s.highestOf(draft.Root()))
 	for i, step := range body.Steps { // a draft asks for exactly what it shows
 		free := step.withoutClaim()
-		body.Steps[i] = &Step{ID: free.ID, Spec: free.Spec, Progress: free.Progress}
+		body.Steps[i] = &Step{ID: free.ID, Spec: free.Spec, Progress: free.Progress.withoutRuns()}
 	}
 	return append(events, PlanSubmitted{Plan: body, Request: newRequest(Apply(s, events...), body, f)}), nil
 }

@@ -3,7 +3,6 @@ package plan
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -90,10 +89,7 @@ func mint(have Steps, newSteps []NewStep, field string, l Limits) ([]*Step, erro
 			result.StoredName = ""
 			step.Result = &result
 		}
-		step.Evidence = slices.Clone(step.Evidence)
-		for k := range step.Evidence {
-			step.Evidence[k].Recorded, step.Evidence[k].On = false, "" // input cannot claim that planloop ran the command
-		}
+		step.Progress = step.Progress.withoutRuns()
 		steps[i], ids[i], added[step.ID] = step, step.ID, step
 	}
 	known := func(id StepID) bool { return added[id] != nil || have.Position(id) >= 0 }

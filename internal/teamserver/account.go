@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode"
 
 	"github.com/coreos/go-oidc/v3/oidc"
 	"github.com/jackc/pgx/v5"
@@ -164,6 +165,8 @@ func (p *people) proved(ctx context.Context, code string, login *accountLogin) (
 	}
 	since = time.Unix(claims.At, 0)
 	switch {
+	case strings.ContainsFunc(claims.Email, func(r rune) bool { return r > unicode.MaxASCII }): // in lower case it may be another's
+		return refuse("only e-mail addresses in ASCII are known", nil)
 	case claims.Email == "" || !slices.Contains([]any{true, "true"}, claims.IsVerified):
 		return refuse("the provider has not verified your e-mail address", nil)
 	case p.clock.now().Sub(since) > sessionAge+challengeLasts: // also without auth_time

@@ -182,6 +182,8 @@ func TestAMemberSignsInWithAnAccount(t *testing.T) {
 // TestAttacksWithAnAccount fails if the server believes more than its provider says now about this sign-in.
 func TestAttacksWithAnAccount(t *testing.T) {
 	w, p := withAccounts(t)
+	check(t, w.admin.AddMember(t.Context(), w.team, "kim", teamwire.RoleMember))
+	check(t, w.admin.SetEmail(t.Context(), w.team, "kim", "kim@example.com"))
 	old := time.Now().Add(-20 * time.Minute).Unix()
 	for what, claim := range map[string]map[string]any{
 		"another nonce":          {"nonce": "guess"},
@@ -194,6 +196,7 @@ func TestAttacksWithAnAccount(t *testing.T) {
 		"a session of no age":    {"auth_time": nil},
 		"an unverified address":  {"email_verified": false},
 		"an address of no word":  {"email_verified": nil},
+		"a look-alike":           {"email": "\u212aim@example.com"},
 		"no member's address":    {"email": "eve@example.com"},
 		"a longer address":       {"email": "ann@example.com.evil.example"},
 	} {

@@ -36,6 +36,39 @@ func TestATokenIsNeeded(t *testing.T) {
 	ann.must("GET", "/v1/me", nil, nil) // failures of others at the same address do not lock it out
 }
 
+// TestAnothersAttempt fails if a member's token speaks as the agent of a step that another member's engine carries out.
+func TestAnothersAttempt(t *testing.T) {
+	w := newWorld(t)
+	ann, bob := w.as("ann", teamwire.RoleMember), w.as("bob", teamwire.RoleAgent)
+	ann.do(plan.SetUp{Outline: plan.Outline{Objective: "Ship the shop"}, Steps: []plan.NewStep{{Spec: plan.Spec{Title: "Write it"}}}})
+	ann.do(plan.MarkStep{Step: 1, Status: plan.InProgress})
+	var got teamwire.Records
+	ann.must("GET", trackPath+"records?after=0", nil, &got)
+	state := plan.State{}
+	for _, record := range records(t, got.Head, got.Records) {
+		state = plan.Fold(state, record)
+	}
+	request := bob.request(plan.MarkStep{Step: 1, Status: plan.Done})
+	request.Scope = &plan.Attempt{Plan: state.Plan.Root(), Step: 1, Attempt: 1}
+	if failed := bob.refuse(teamwire.CodeRefused, "POST", trackPath+"do", request); !strings.Contains(failed.Problem, "no engine of bob") {
+		t.Errorf("the refusal is %+v", failed)
+	}
+}
+
+// TestApproversCountWithoutANumber fails if rules that only name approvers let another member decide.
+func TestApproversCountWithoutANumber(t *testing.T) {
+	w := newWorld(t)
+	ann := w.as("ann", teamwire.RoleMember)
+	w.as("bob", teamwire.RoleMember)
+	check(t, w.admin.SetSettings(t.Context(), w.team, "", []byte(`{"approvers": ["bob"]}`)))
+	ann.do(plan.SubmitPlan{Outline: plan.Outline{Objective: "Ship the shop"}, Steps: []plan.NewStep{{Spec: plan.Spec{Title: "Write it"}}}})
+	var got teamwire.Records
+	ann.must("GET", trackPath+"records?after=0", nil, &got)
+	if text := strings.Join(got.Records, ""); !strings.Contains(text, `"approvers":["bob"]`) {
+		t.Errorf("the request has no policy: %s", text)
+	}
+}
+
 // TestATokenEnds fails if a token works after it expired, was revoked, or its member was removed.
 func TestATokenEnds(t *testing.T) {
 	w := newWorld(t)

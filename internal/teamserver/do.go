@@ -63,7 +63,7 @@ func (s *Server) doAs(r *http.Request, c *caller, req *teamwire.DoRequest, ch ch
 	if ch.by, err = c.actor(req.Agent, req.Kind, ch.action); err != nil {
 		return nil, err
 	}
-	if req.Scope != nil { // it only takes rights away
+	if req.Scope != nil { // decide checks whose attempt it is
 		ch.by.Scope = *req.Scope
 	}
 	t, release, err := s.useTrack(ctx, c, r.PathValue("ws"), r.PathValue("track"), now)
@@ -174,6 +174,10 @@ func (s *Server) decide(ctx context.Context, t *track, rules rules, ch change) (
 			plan.MemberOf(run.By) != plan.MemberOf(ch.by.Name) {
 			return plan.Refuse(plan.Conflict, "", "only an engine of "+run.By+" carries out this run", "wait for its end")
 		}
+		if scope := ch.by.Scope; scope != (plan.Attempt{}) && !isOwnAttempt(now, scope, ch.by) {
+			return plan.Refuse(plan.Conflict, "", "no engine of "+plan.MemberOf(ch.by.Name)+" carries out "+scope.Step.String(),
+				"leave it to its owner")
+		}
 		facts.Resolutions, facts.Definitions, facts.Missing = ch.claims.Resolutions, ch.claims.Definitions, ch.claims.Missing
 		facts.Limits, facts.Policy, facts.Members, facts.Machine = rules.settings.limits(), rules.settings.policy(), rules.members, ch.on
 		return former.add(now, facts)
@@ -201,6 +205,15 @@ func addRecords(ctx context.Context, t *track, after plan.Revision, reply *teamw
 	is, err := t.log.Lines(ctx, after, teamwire.MaxRecords)
 	reply.Head, reply.Records, reply.More = is.Head, append([]string{}, is.Lines...), is.More
 	return err
+}
+
+// isOwnAttempt reports whether an engine of the actor's member has the step of an attempt.
+func isOwnAttempt(now plan.State, a plan.Attempt, by plan.Actor) bool {
+	if now.Plan == nil {
+		return false
+	}
+	step, ok := now.Plan.Steps.Get(a.Step)
+	return ok && plan.MemberOf(step.ClaimedBy) == plan.MemberOf(by.Name)
 }
 
 // pointToPage says in the refusal of a decision where people decide: no token does.

@@ -21,8 +21,9 @@ import (
 
 // Bounds of the MCP servers that one process keeps.
 const (
-	mostMCP = 256
-	mcpIdle = 30 * time.Minute // without a request
+	mostMCP     = 256
+	mostOfToken = 8                // tracks
+	mcpIdle     = 30 * time.Minute // without a request
 )
 
 // mcpServers serve the tools of planloop to agents without a laptop, each for one token and track.
@@ -44,6 +45,10 @@ type mcpServer struct {
 func (s *Server) mcp() http.Handler {
 	served := s.serve("/w/{team}/{ws}/t/{track}/mcp", s.serveMCP)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if from := r.Header.Get("Origin"); from != "" && from != s.opts.Address {
+			s.fail(w, r, wrong(teamwire.CodeForbidden, "requests from other web origins are refused", "call it from a program"))
+			return
+		}
 		r.Header.Set(teamwire.FormatHeader, strconv.Itoa(teamwire.Format)) // MCP clients read no records
 		served.ServeHTTP(w, r)
 	})
@@ -108,7 +113,13 @@ func (s *Server) useMCP(ctx context.Context, c *caller, t *track, release func()
 			}
 		}
 		var err error
-		if len(all.open) >= mostMCP {
+		own := 0
+		for key := range all.open {
+			if key.token == c.token {
+				own++
+			}
+		}
+		if len(all.open) >= mostMCP || own >= mostOfToken {
 			err = wrong(teamwire.CodeTooMany, "the server has too many connected agents", "try again later")
 		} else {
 			m, err = s.newMCP(ctx, c, t, release)

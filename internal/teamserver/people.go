@@ -5,6 +5,7 @@ import (
 	"context"
 	"embed"
 	"encoding/json" // go-webauthn's types are written for it
+	"fmt"
 	"maps"
 	"net"
 	"net/http"
@@ -133,15 +134,23 @@ func (p *people) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // maxSignIn bounds the body of a request to sign in.
 const maxSignIn = 64 << 10
 
+// limited names the sender of a request for its rate: the member, so that others behind the same proxy cannot use it up, or the address.
+func (p *people) limited(r *http.Request) string {
+	if who, err := p.signedIn(r); err == nil {
+		return fmt.Sprint("sign-in of ", who.member)
+	}
+	from, _, _ := net.SplitHostPort(r.RemoteAddr)
+	return "sign-in from " + from
+}
+
 // act answers a request of the sign-in's own page.
 func (p *people) act(w http.ResponseWriter, r *http.Request, act pageAct) {
-	from, _, _ := net.SplitHostPort(r.RemoteAddr)
 	var answer any
 	err := func() (err error) {
 		switch {
 		case !origin.IsOwn(r, "https://") || !origin.IsSameSite(r):
 			return wrong(teamwire.CodeForbidden, "requests from other web origins are refused", "open "+p.opts.Address)
-		case !p.rates.take("sign-in from "+from, signInsPerSecond):
+		case !p.rates.take(p.limited(r), signInsPerSecond):
 			return wrong(teamwire.CodeTooMany, "too many people sign in from this address", "wait a second")
 		}
 		r.Body = http.MaxBytesReader(w, r.Body, maxSignIn)

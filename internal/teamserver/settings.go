@@ -99,7 +99,7 @@ func (set Settings) approvers() []string {
 
 // policy returns the rules for approvals, nil if one person's is enough.
 func (set Settings) policy() *plan.Policy {
-	if set.Approvals == 0 && set.Proof == "" && set.EvidenceFrom == "" {
+	if set.Approvals == 0 && set.HighRisk == 0 && len(set.Approvers) == 0 && set.Proof == "" && set.EvidenceFrom == "" {
 		return nil
 	}
 	return &plan.Policy{Approvals: max(1, set.Approvals), Approvers: set.approvers(), HighRisk: set.HighRisk, Proof: set.Proof,
