@@ -18,26 +18,6 @@ type Policy struct {
 	EvidenceFrom string `json:"evidence_from,omitempty"` // EvidenceCI: commands verify a step only in CI; "": anywhere
 }
 
-// Check refuses a policy that no team can meet.
-func (p Policy) Check() error {
-	c := cleaner{}
-	c.count(p.Approvals, "approvals", MaxList)
-	c.count(p.HighRisk, "high_risk", MaxList)
-	c.list(&p.Approvers, "approvers", LinesField, MaxName, MaxList)
-	if most := p.Approvals + p.HighRisk; p.Approvals < 1 {
-		c.refuse("approvals", "must be at least 1", "name the number of people that must approve")
-	} else if n := len(slices.Compact(slices.Sorted(slices.Values(p.Approvers)))); n > 0 && n < most {
-		c.refuse("approvers", fmt.Sprintf("lists %d people, and %d must approve", n, most), "list more people, or require fewer approvals")
-	}
-	if p.Proof != "" && p.Proof != ProofPasskey {
-		c.refuse("proof", Quote(p.Proof)+" is not known", "use "+ProofPasskey+", or leave it out")
-	}
-	if p.EvidenceFrom != "" && p.EvidenceFrom != EvidenceCI {
-		c.refuse("evidence_from", Quote(p.EvidenceFrom)+" is not known", "use "+EvidenceCI+", or leave it out")
-	}
-	return c.Err()
-}
-
 // ProofPasskey is the proof of a signature by a passkey over the digest.
 const ProofPasskey = "passkey"
 

@@ -200,7 +200,8 @@ func TestARunWaitsForCI(t *testing.T) {
 	if step := w.step(1); step.Status != plan.Blocked || !strings.Contains(step.Error, "only a run in CI counts") {
 		t.Fatalf("the step is %s: %q", step.Status, step.Error)
 	}
-	wantRefusal(t, w.refused(agentOf("ann"), plan.MarkStep{Step: 1, Status: plan.Done}), plan.Conflict, "/status", "only a run in CI counts")
+	wantRefusal(t, w.refused(agentOf("ann"), plan.MarkStep{Step: 1, Status: plan.Done}), plan.Conflict, "/status",
+		"only a run in CI counts")
 	w.do(plan.NewActor(plan.ChannelCI, "ann/ci"), passed(1))
 	w.do(agentOf("ann"), plan.MarkStep{Step: 1, Status: plan.Done})
 }
@@ -293,20 +294,5 @@ func TestVotingThatCannotEnd(t *testing.T) {
 	w.policy.Approvers = nil
 	if v, _ := w.state.Voting(nil); v.String() == "" {
 		t.Error("nothing is said")
-	}
-}
-
-func TestPolicyCheck(t *testing.T) {
-	for _, p := range []plan.Policy{{Approvals: 1}, twoOfThree(), {Approvals: 1, HighRisk: 1, Proof: plan.ProofPasskey}} {
-		if err := p.Check(); err != nil {
-			t.Errorf("%+v: %v", p, err)
-		}
-	}
-	for _, p := range []plan.Policy{{}, {Approvals: -1}, {Approvals: 2, Approvers: []string{"ann", "ann"}}, {Approvals: 1, HighRisk: -1},
-		{Approvals: 1, HighRisk: 2, Approvers: []string{"ann", "bob"}}, {Approvals: 1, Proof: "seal"},
-		{Approvals: 1, EvidenceFrom: "anywhere"}} {
-		if p.Check() == nil {
-			t.Errorf("%+v is accepted", p)
-		}
 	}
 }

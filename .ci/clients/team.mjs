@@ -30,7 +30,7 @@ async function scene(what, play) {
   try {
     await play();
   } catch (fault) {
-    console.error(`NOT SO: ${what}`);
+    console.error(`FAILED: ${what}`);
     throw new Error(fault.message.slice(0, 3000), { cause: fault.stack?.split('\n').find((line) => line.includes('team.mjs'))?.trim() });
   }
   console.log(`${what} (${seconds(from)})`);

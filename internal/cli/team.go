@@ -114,7 +114,7 @@ func (a *app) joinTeam(ctx context.Context, address, tokenFile string) error {
 		return err
 	}
 	folder, _, err := a.teamFolders()
-	if err := cmp.Or(err, m.Know(me)); err != nil {
+	if err := cmp.Or(err, m.Update(me)); err != nil {
 		return err
 	}
 	if was, err := team.Load(folder, m.Team); err == nil && was.Address != m.Address {

@@ -149,7 +149,11 @@ func (c *Client) send(ctx context.Context, method, path string, header http.Head
 		return nil, &Offline{cause: c.http.StatusError(response, complaint, secrets),
 			MayHaveChanged: method == http.MethodPost && response.StatusCode >= 500}
 	}
-	return nil, c.explain(wrong)
+	err = c.explain(wrong)
+	if offline, ok := errors.AsType[*Offline](err); ok { // a database that answers no more may have made the change
+		offline.MayHaveChanged = method == http.MethodPost && wrong.Code == teamwire.CodeUnready
+	}
+	return nil, err
 }
 
 // explain returns the error for a server's complaint. Its texts are untrusted.

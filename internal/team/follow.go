@@ -145,6 +145,10 @@ func (f Follower) follow(ctx context.Context, dirs []string) error {
 		return err
 	}
 	defer client.Close()
+	known := m
+	if me, err := client.Me(ctx); err == nil && me.Team == m.Team && m.Update(me) == nil && m != known {
+		_ = m.Save(f.Folder) // rules such as offline are new; followAll starts again
+	}
 	now := following{f, Place{Workspace: place.Workspace}, client, map[string]*openCopy{}}
 	for _, dir := range dirs {
 		place, _, err := PlaceOf(dir)

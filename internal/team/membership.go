@@ -40,8 +40,8 @@ type membershipFile struct {
 	Token      string `json:"token"`
 }
 
-// Know takes over the server's answer about the holder of the token.
-func (m *Membership) Know(me teamwire.Me) error {
+// Update fills the membership from the server's answer about the holder of the token.
+func (m *Membership) Update(me teamwire.Me) error {
 	m.Team, m.Member, m.Machine, m.Role, m.Page, m.Offline = me.Team, me.Member, me.Machine, me.Role, me.Page, me.Offline
 	err := cmp.Or(teamwire.CheckName("team", m.Team), teamwire.CheckName("member", m.Member))
 	if _, wrong := ParseAddress(m.Page); m.Page != "" && err == nil {

@@ -17,6 +17,7 @@ import (
 
 	"github.com/planloop/planloop/internal/outbound"
 	"github.com/planloop/planloop/internal/session"
+	"github.com/planloop/planloop/internal/store"
 	"github.com/planloop/planloop/internal/store/sqlite"
 	"github.com/planloop/planloop/internal/team"
 	"github.com/planloop/planloop/internal/teamwire"
@@ -156,6 +157,10 @@ func TestComplaints(t *testing.T) {
 		teamwire.CodeChanged: "changed at the same time", teamwire.CodeRefused: "a problem",
 	} {
 		s.refused.Store(&teamwire.Error{Code: code, Problem: "a problem\x1b[31m", Fix: "a fix"})
+		_, failed := l.copy.Decide(t.Context(), session.Request{Action: begun("")}, store.Head{})
+		if offline, ok := errors.AsType[*team.Offline](failed); ok && offline.MayHaveChanged != (code == teamwire.CodeUnready) {
+			t.Errorf("%s: a change says %v", code, failed)
+		}
 		if err := l.do(t, begun("")); err == nil || !strings.Contains(err.Error(), want) && code != teamwire.CodeForbidden ||
 			strings.Contains(err.Error(), "\x1b") {
 			t.Errorf("%s: got %v", code, err)
@@ -366,3 +371,14 @@ func (signs) Touch(string)              {}
 func (signs) Join(string) func()        { return func() {} }
 func (signs) Seen(string) plan.Sighting { return plan.Sighting{At: time.Now()} }
 func (signs) LastActivity() time.Time   { return time.Now() }
+
+// TestALeftCopyIsNotFilled: a process that still follows a copy does not fill it again after the machine has left.
+func TestALeftCopyIsNotFilled(t *testing.T) {
+	s := newServer(t)
+	l := s.join(t)
+	testenv.Check(t, l.do(t, setUp()))
+	testenv.Check(t, os.Remove(filepath.Join(l.dir, team.PlaceFile)))
+	if err := l.copy.Update(t.Context(), l.session); err == nil || !strings.Contains(err.Error(), "has left the track") {
+		t.Errorf("got %v", err)
+	}
+}

@@ -195,7 +195,7 @@ func (s *Server) describe(r *http.Request, err error) *teamwire.Error {
 			problem = known.Error()
 		}
 	}
-	return &teamwire.Error{Code: teamwire.CodeUnready, Problem: problem, Fix: "try again, with the same key"}
+	return &teamwire.Error{Code: teamwire.CodeUnready, Problem: problem, Fix: "try again"}
 }
 
 func isWrong(err error, code teamwire.Code) bool {

@@ -151,7 +151,7 @@ func (p *people) act(w http.ResponseWriter, r *http.Request, act pageAct) {
 		case !origin.IsOwn(r, "https://") || !origin.IsSameSite(r):
 			return wrong(teamwire.CodeForbidden, "requests from other web origins are refused", "open "+p.opts.Address)
 		case !p.rates.take(p.limited(r), signInsPerSecond):
-			return wrong(teamwire.CodeTooMany, "too many people sign in from this address", "wait a second")
+			return wrong(teamwire.CodeTooMany, "too many requests", "wait a second")
 		}
 		r.Body = http.MaxBytesReader(w, r.Body, maxSignIn)
 		answer, err = act(w, r)

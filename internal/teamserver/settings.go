@@ -60,13 +60,16 @@ func ParseSettings(data []byte, members []string) (Settings, error) {
 		}
 	}
 	if min(set.Approvals, set.HighRisk, set.MaxSteps, set.MaxReplans) < 0 {
-		return Settings{}, unfit("a number is negative; use 0 for the default")
+		return Settings{}, unfit("approvals, high_risk, max_steps or max_replans is negative; use 0 for the default")
 	}
 	if set.HighRisk > 0 && set.Approvals == 0 {
 		return Settings{}, unfit("high_risk adds to approvals, which is 0; set approvals, too")
 	}
 	approvers := set.approvers()
 	for _, name := range approvers {
+		if strings.HasPrefix(name, "@") {
+			return Settings{}, unfit("the group %s is not in groups, or is empty; list its members there", name)
+		}
 		if !slices.Contains(members, name) {
 			return Settings{}, unfit("the approver %q is not a member of the team; add the member first", name)
 		}

@@ -156,7 +156,7 @@ const (
 	CodeRefused   Code = "refused"   // 422: a refusal by the plan's rules, in Refusal
 	CodeUpdate    Code = "update"    // 426: the caller's format is too old
 	CodeTooMany   Code = "too_many"  // 429: see Retry-After
-	CodeUnready   Code = "unready"   // 503: the database does not answer; nothing is known to have changed
+	CodeUnready   Code = "unready"   // 503: the server cannot answer; a change may have been recorded, so repeat it with its key
 )
 
 // Status returns the HTTP status of a code.
