@@ -60,6 +60,13 @@ function claudeCode(laptop) {
   running.push(agent.process);
   const content = `Do what is to be done. [[${laptop.member}]]`;
   agent.process.write(`${JSON.stringify({ type: 'user', message: { role: 'user', content } })}\n`);
+  // calls is the puppet's, repeated while the host has not heard that planning mode no longer hides the tool.
+  const call = agent.calls.bind(agent);
+  agent.calls = async (tool, args) => {
+    let told;
+    await eventually(async () => !/No such tool available/.test((told = await call(tool, args))), `${tool} stays hidden`);
+    return told;
+  };
   // writes has the agent write a file, and returns what it is told and the file's content.
   agent.writes = async (name) => {
     const told = await agent.does(claude.says.write(join(laptop.workspace, name), 'alpha\n'));
