@@ -122,18 +122,22 @@ func zipped(all files, program string) ([]byte, error) {
 
 // goreleaserConfig returns GoReleaser's configuration. Its delimiters differ from GoReleaser's, so that GoReleaser's templates stay.
 func goreleaserConfig(wanted []platform) string {
-	var targets []string
+	var targets, servers []string
 	for _, p := range wanted {
 		targets = append(targets, p.system+"_"+p.processor)
+		if p.system == "linux" {
+			servers = append(servers, p.system+"_"+p.processor)
+		}
 	}
 	var b bytes.Buffer
 	form := template.Must(template.New("goreleaser.yaml").Delims("[[", "]]").Parse(string(text("goreleaser.yaml"))))
 	err := form.Execute(&b, map[string]any{
 		"Name": name, "Owner": owner, "Homepage": homepage, "License": license, "Registry": registry,
 		"Description": `"` + description + `"`, "LinkerFlags": linkerFlags("{{ .Version }}"),
-		"BuildFlags": buildFlags(), "Platforms": targets,
-		"Windows":   slices.ContainsFunc(wanted, func(p platform) bool { return p.system == "windows" }),
-		"Documents": []string{"LICENSE", "README.md", "CHANGELOG.md"},
+		"BuildFlags": buildFlags(), "Platforms": targets, "Servers": servers,
+		"Windows":         slices.ContainsFunc(wanted, func(p platform) bool { return p.system == "windows" }),
+		"Documents":       []string{"LICENSE", "README.md", "CHANGELOG.md"},
+		"ServerDocuments": []string{"LICENSE", "docs/guides/teams.md", "packaging/out/manual/" + licencesFile},
 	})
 	if err != nil {
 		panic("packaging: " + err.Error())

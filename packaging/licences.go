@@ -12,19 +12,19 @@ import (
 	"strings"
 )
 
-// licencesFile has the licences of the code of others in the program, and travels with each copy of it.
+// licencesFile has the licences of the code of others in the programs, and travels with each copy of them.
 const licencesFile = "THIRD_PARTY_LICENSES"
 
-// licences returns the licences of Go, of each module in the program on any platform, and of the packages in the review page.
+// licences returns the licences of Go, of each module in the programs on any platform, and of the packages in the review page.
 func licences(ctx context.Context, root string) ([]byte, error) {
 	folders := map[string]string{} // by module
 	for _, p := range platforms() {
 		const each = "{{with .Module}}{{if not .Main}}{{.Path}}@{{.Version}}\t{{.Dir}}{{end}}{{end}}"
-		list := exec.CommandContext(ctx, "go", "list", "-deps", "-f", each, "./cmd/planloop")
+		list := exec.CommandContext(ctx, "go", "list", "-deps", "-f", each, "./cmd/planloop", "./cmd/planloop-server")
 		list.Dir, list.Env = root, append(os.Environ(), "CGO_ENABLED=0", "GOOS="+p.system, "GOARCH="+p.processor)
 		printed, err := list.Output()
 		if err != nil {
-			return nil, fmt.Errorf("list the modules of the program: %w", err)
+			return nil, fmt.Errorf("list the modules of the programs: %w", err)
 		}
 		for line := range strings.Lines(string(printed)) {
 			if module, folder, found := strings.Cut(strings.TrimSpace(line), "\t"); found {

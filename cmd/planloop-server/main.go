@@ -8,6 +8,8 @@ import (
 	"os/signal"
 	"syscall"
 
+	_ "golang.org/x/crypto/x509roots/fallback" // the image has no file of certificates
+
 	"github.com/planloop/planloop/internal/teamserver/command"
 )
 
