@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/planloop/planloop/internal/review"
 	"github.com/planloop/planloop/internal/store"
 	"github.com/planloop/planloop/internal/teamserver"
 	"github.com/planloop/planloop/internal/teamwire"
@@ -66,6 +67,34 @@ func TestApproversCountWithoutANumber(t *testing.T) {
 	ann.must("GET", trackPath+"records?after=0", nil, &got)
 	if text := strings.Join(got.Records, ""); !strings.Contains(text, `"approvers":["bob"]`) {
 		t.Errorf("the request has no policy: %s", text)
+	}
+}
+
+// TestAnImportedApprovalIsMarked fails if an approval that a laptop's history claims looks like one of the team.
+func TestAnImportedApprovalIsMarked(t *testing.T) {
+	w := newWorld(t)
+	ann := w.as("ann", teamwire.RoleMember)
+	submit := plan.SubmitPlan{Outline: plan.Outline{Objective: "Ship the shop"}, Steps: setUp("").Steps}
+	_, state := history(t, plan.EnterMode{}, submit)
+	lines, _ := history(t, plan.EnterMode{}, submit, plan.DecideDraft{Outcome: plan.Approved, Digest: plan.Digest(state.Draft)})
+	for i, line := range lines {
+		lines[i] = strings.ReplaceAll(line, `"ann"`, `"bob"`)
+	}
+	ann.must("POST", trackPath+"share", teamwire.ShareRequest{Records: lines, Last: true}, nil)
+	bob := w.member("bob")
+	if v := bob.view("shop/main"); v.Plan == nil || v.Plan.Approval == nil || v.Plan.Approval.By != "bob before sharing" {
+		t.Errorf("the page shows %+v", v.Plan)
+	}
+	var log review.Log
+	if bob.must("GET", "/api/log?workspace=shop%2Fmain", nil, &log); len(log.Lines) != 4 ||
+		log.Lines[1].Text != "the plan approved by bob (before sharing)" || strings.Contains(log.Lines[0].Text, "(before") {
+		t.Errorf("the log is %+v", log.Lines)
+	}
+	agent, err := ann.mcp(t, "/w/blue/shop/t/main/mcp")
+	check(t, err)
+	defer agent.Close()
+	if text, _ := call(t, agent, "planloop_status", nil); !strings.Contains(text, "approved by bob before sharing") {
+		t.Errorf("an agent reads: %s", text)
 	}
 }
 
