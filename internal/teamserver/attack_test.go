@@ -98,6 +98,16 @@ func TestAnImportedApprovalIsMarked(t *testing.T) {
 	}
 }
 
+// TestABadImportClaimsNothing fails if an import without a valid record keeps others from its track.
+func TestABadImportClaimsNothing(t *testing.T) {
+	w := newWorld(t)
+	ann, bob := w.as("ann", teamwire.RoleMember), w.as("bob", teamwire.RoleMember)
+	for _, lines := range [][]string{nil, {"{}"}} {
+		ann.refuse(teamwire.CodeInvalid, "POST", trackPath+"share", teamwire.ShareRequest{Records: lines})
+	}
+	bob.do(setUp("Ship the shop"))
+}
+
 // TestATokenEnds fails if a token works after it expired, was revoked, or its member was removed.
 func TestATokenEnds(t *testing.T) {
 	w := newWorld(t)

@@ -7,12 +7,16 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"math"
 	"net/http"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/planloop/planloop/internal/store"
+	"github.com/planloop/planloop/internal/store/postgres"
 	"github.com/planloop/planloop/internal/teamwire"
 	"github.com/planloop/planloop/plan"
 )
@@ -76,6 +80,50 @@ func (s *Server) confirm(r *http.Request, c *caller, rules int64) error {
 	}
 	_, err := s.readAgain(r)
 	return err
+}
+
+// relied returns the conditions of an append by a caller, decided by rules with a number: the rights and the rules are the same, and the
+// rights have not ended.
+func (c *caller) relied(rules int64) *postgres.Relied {
+	return &postgres.Relied{Rules: min(c.rules, rules), Until: c.expires}
+}
+
+// rights are the caller of a request whose changes the session decides: on the page, over MCP, and while sharing.
+type rights struct {
+	mu   sync.Mutex
+	now  *caller
+	read func(context.Context) (*caller, error)
+}
+
+type rightsInContext struct{}
+
+// withRights returns a context for changes of a caller, which read finds again with its present rights.
+func withRights(ctx context.Context, c *caller, read func(context.Context) (*caller, error)) context.Context {
+	return context.WithValue(ctx, rightsInContext{}, &rights{now: c, read: read})
+}
+
+// rightsLog is a log that appends for the rights in the context only while they last. If the team's rules have changed, it finds the rights
+// again and reports a conflict, after which a session decides again.
+type rightsLog struct{ *postgres.Log }
+
+// Append implements store.Log.
+func (l rightsLog) Append(ctx context.Context, r plan.Record) (store.Head, error) {
+	by, _ := ctx.Value(rightsInContext{}).(*rights)
+	if by == nil {
+		return l.Log.Append(ctx, r)
+	}
+	by.mu.Lock()
+	defer by.mu.Unlock()
+	head, err := l.Log.Append(postgres.Rely(ctx, by.now.relied(math.MaxInt64)), r)
+	if !errors.Is(err, postgres.ErrOld) {
+		return head, err
+	}
+	c, err := by.read(ctx)
+	if err != nil {
+		return head, err
+	}
+	by.now = c
+	return head, fmt.Errorf("%w: %w", store.ErrConflict, postgres.ErrOld)
 }
 
 // usedEvery limits how often the last use of a token is noted.

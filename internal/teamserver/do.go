@@ -87,7 +87,7 @@ func (s *Server) doAs(r *http.Request, c *caller, req *teamwire.DoRequest, ch ch
 			return nil, err
 		}
 	}
-	ch.relied = &postgres.Relied{Rules: min(c.rules, rules.number), Until: c.expires}
+	ch.relied = c.relied(rules.number)
 	if t.main != nil {
 		ch.relied.Main = t.main.log
 	}

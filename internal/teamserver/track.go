@@ -148,7 +148,7 @@ func (all *tracks) use(s *Server, ids trackIDs) *track {
 			t.main = all.use(s, trackIDs{team: ids.team, workspace: ids.workspace, main: ids.main, id: ids.main, name: mainTrack})
 			opts.Main = t.main.session
 		}
-		t.session = session.New(t.log, opts)
+		t.session = session.New(rightsLog{t.log}, opts)
 		all.open[t.id] = t
 	}
 	t.uses++
