@@ -2,8 +2,13 @@ package teamserver_test
 
 import (
 	"bytes"
+	"context"
+	"crypto/rand"
 	"fmt"
+	"net/http"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -35,6 +40,51 @@ func TestATokenIsNeeded(t *testing.T) {
 		})
 	}
 	ann.must("GET", "/v1/me", nil, nil) // failures of others at the same address do not lock it out
+}
+
+// TestBadTokensAreNotLookedUp fails if an address with many bad tokens or sign-ins keeps the database busy, or keeps out known callers.
+func TestBadTokensAreNotLookedUp(t *testing.T) {
+	w := newWorld(t)
+	ann := w.as("ann", teamwire.RoleMember)
+	ann.do(setUp("Ship the shop"))
+	stranger, browser, bob := &client{t: t, address: w.http.URL}, w.browser(), w.member("bob")
+	guess := func() (status int) {
+		stranger.token = "plt_" + rand.Text()
+		status, _ = stranger.call("GET", "/v1/me", nil, nil)
+		return status
+	}
+	for n := 0; guess() != 429; n++ {
+		if n > 1000 {
+			t.Fatal("1,000 bad tokens were looked up")
+		}
+	}
+	w.whileLocked("token", func() { ann.must("GET", "/v1/members", nil, nil) }, func() {
+		var refused atomic.Int32
+		var group sync.WaitGroup
+		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+		defer cancel()
+		for range 100 {
+			group.Go(func() {
+				request, err := http.NewRequestWithContext(ctx, "GET", w.http.URL+"/v1/me", nil)
+				check(t, err)
+				request.Header.Set("Authorization", "Bearer plt_"+rand.Text())
+				if answer, err := http.DefaultClient.Do(request); err == nil {
+					defer answer.Body.Close()
+					refused.Add(map[bool]int32{true: 1}[answer.StatusCode == 429])
+				}
+			})
+		}
+		group.Wait()
+		if n := refused.Load(); n < 50 {
+			t.Errorf("%d of 100 bad tokens were refused without the database", n)
+		}
+		ann.must("GET", trackPath+"records?after=0", nil, nil) // without the table
+	})
+	for guess() != 429 {
+	}
+	browser.cookies["__Host-planloop"] = &http.Cookie{Name: "__Host-planloop", Value: "x"}
+	browser.refuse(429, "GET", "/api/inbox", nil)
+	bob.must("GET", "/api/inbox", nil, nil)
 }
 
 // TestAnothersAttempt fails if a member's token speaks as the agent of a step that another member's engine carries out.

@@ -54,10 +54,13 @@ type caller struct {
 	isUnused bool // its last use was not noted lately
 }
 
+// tokenKey returns the key of a request's token in the cache of callers.
+func tokenKey(header string) string { return string(hashToken(strings.TrimPrefix(header, "Bearer "))) }
+
 // recall returns the holder of a token as it was read at most a minute ago. Its rights may have ended since: before anything is changed or
 // answered, an append or confirm must find that the team's rules still have the caller's number.
 func (s *Server) recall(ctx context.Context, header string) (*caller, error) {
-	c := s.callers.get(string(hashToken(strings.TrimPrefix(header, "Bearer "))))
+	c := s.callers.get(tokenKey(header))
 	if c == nil || time.Since(c.read) > usedEvery {
 		return s.authenticate(ctx, header)
 	}
@@ -142,7 +145,7 @@ func (s *Server) authenticate(ctx context.Context, header string) (*caller, erro
 		g.rules, t.used IS NULL OR t.used < now() - $2::interval FROM team_token($1) t JOIN team g ON g.id = t.team`, hash, usedEvery).
 		Scan(&c.token, &c.team, &c.teamName, &c.memberID, &c.member, &c.machine, &c.role, &c.format, &c.expires, &c.rules, &c.isUnused)
 	if errors.Is(err, pgx.ErrNoRows) {
-		s.callers.set(string(hash), nil)
+		s.callers.drop(string(hash))
 		return nil, wrong(teamwire.CodeToken, "the token is unknown, has expired or was revoked", "ask an admin of the team for a new one")
 	}
 	if err != nil {

@@ -7,7 +7,6 @@ import (
 	"encoding/json" // go-webauthn's types are written for it
 	"fmt"
 	"maps"
-	"net"
 	"net/http"
 	"slices"
 	"sync"
@@ -140,8 +139,7 @@ func (p *people) limited(r *http.Request) string {
 	if who, err := p.signedIn(r); err == nil {
 		return fmt.Sprint("sign-in of ", who.member)
 	}
-	from, _, _ := net.SplitHostPort(r.RemoteAddr)
-	return "sign-in from " + from
+	return "sign-in from " + addressOf(r)
 }
 
 // act answers a request of the sign-in's own page.

@@ -44,7 +44,10 @@ type Server struct {
 	feeds   feeds
 	mcps    mcpServers
 	rates   rates
-	metrics metrics
+
+	strangers rates               // of look-ups, by address
+	signIns   cache[string, bool] // known as valid, by the hash of their cookie
+	metrics   metrics
 
 	ending     context.Context // done when streams must end
 	end        context.CancelFunc

@@ -83,17 +83,26 @@ func relyingParty(address string) (w *webauthn.WebAuthn, host string, err error)
 // servers on other ports of this host get the cookie, too. Nothing else admits to the page, least of all a token.
 func (s *Server) signedIn(r *http.Request) (*person, error) {
 	var p person
+	var hash []byte
 	cookie, err := r.Cookie(signInCookie)
+	if err == nil {
+		hash = hashToken(cookie.Value)
+		err = s.mayLookUp(r, s.signIns.get(string(hash)))
+	}
 	if err == nil {
 		key := hashToken(r.Header.Get("Planloop-Key"))
 		if r.Method == http.MethodGet && !strings.HasPrefix(r.URL.Path, "/api/") {
 			key = nil
 		}
 		err = s.pool.QueryRow(r.Context(), `SELECT s.team, team_name, member, member_name, role, since, rules
-			FROM signed_in($1, $2) s JOIN team ON team.id = s.team`, hashToken(cookie.Value), key).
+			FROM signed_in($1, $2) s JOIN team ON team.id = s.team`, hash, key).
 			Scan(&p.team, &p.teamName, &p.member, &p.name, &p.role, &p.since, &p.rules)
 	}
+	if err == nil {
+		s.signIns.set(string(hash), true)
+	}
 	if errors.Is(err, http.ErrNoCookie) || errors.Is(err, pgx.ErrNoRows) {
+		s.signIns.drop(string(hash))
 		return nil, wrong(teamwire.CodeToken, "this browser is not signed in, or no longer", "sign in at "+s.opts.Address+"/signin")
 	}
 	return &p, err
@@ -376,6 +385,7 @@ func (p *people) enter(w http.ResponseWriter, r *http.Request, who *person, how 
 	if err != nil {
 		return nil, err
 	}
+	p.signIns.set(string(hash), true)
 	setCookie(w, signInCookie, secret, signInLasts)
 	return entered{key, who.name, who.teamName}, nil
 }
