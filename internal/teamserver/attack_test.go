@@ -106,6 +106,36 @@ func TestAnothersAttempt(t *testing.T) {
 	}
 }
 
+// TestATokenHasNoRightOfAPerson fails if a token holds all tracks as an agent, claims that a person accepted a step, or continues or stops
+// another member's run.
+func TestATokenHasNoRightOfAPerson(t *testing.T) {
+	w := newWorld(t)
+	ann, bob := w.as("ann", teamwire.RoleMember), w.as("bob", teamwire.RoleMember)
+	ann.do(setUp("Ship the shop"))
+	bob.refuse(teamwire.CodeRefused, "POST", trackPath+"do", bob.request(plan.EnterMode{All: true}))
+	bob.do(plan.ReportStep{Step: 1, Evidence: []plan.Evidence{{Note: "fine", Waived: true, By: "ann"}}})
+	ann.do(plan.BeginRun{})
+	as := func(c *client, a plan.Action) teamwire.DoRequest {
+		request := c.request(a)
+		request.Agent = ""
+		return request
+	}
+	ann.must("POST", trackPath+"do", as(ann, plan.PauseRun{}), nil)
+	for _, a := range []plan.Action{plan.BeginRun{}, plan.AnswerStep{Step: 1, Choice: plan.Abort},
+		plan.Batch{Word: "update", Parts: []plan.Part{{Action: plan.BeginRun{}}}}} {
+		if failed := bob.refuse(teamwire.CodeRefused, "POST", trackPath+"do", as(bob, a)); !strings.Contains(failed.Problem, "only ann") {
+			t.Errorf("%T is refused with %+v", a, failed)
+		}
+	}
+	ann.refuse(teamwire.CodeRefused, "POST", trackPath+"do", ann.request(plan.BeginRun{})) // an agent, after a person's pause
+	ann.must("POST", trackPath+"do", as(ann, plan.BeginRun{}), nil)
+	var got teamwire.Records
+	ann.must("GET", trackPath+"records?after=0", nil, &got)
+	if text := strings.Join(got.Records, "\n"); strings.Contains(text, "waived") {
+		t.Errorf("a token accepted a step: %s", text)
+	}
+}
+
 // TestApproversCountWithoutANumber fails if rules that only name approvers let another member decide.
 func TestApproversCountWithoutANumber(t *testing.T) {
 	w := newWorld(t)
