@@ -178,6 +178,54 @@ func TestAnImportedApprovalIsMarked(t *testing.T) {
 	}
 }
 
+// TestAgentsWithoutEnd fails if a member's invented agents fill the database, or push out another member's.
+func TestAgentsWithoutEnd(t *testing.T) {
+	w := newWorld(t)
+	ann, bob := w.as("ann", teamwire.RoleMember), w.as("bob", teamwire.RoleAgent)
+	ann.do(setUp("Ship the shop"))
+	ann.must("POST", "/v1/w/shop/seen", teamwire.Seen{Agents: map[string]time.Time{"codex": time.Now()}}, nil)
+	for i := range 6 {
+		seen := teamwire.Seen{Agents: map[string]time.Time{}}
+		for j := range 100 {
+			seen.Agents[fmt.Sprintf("a%d", i*100+j)] = time.Now()
+		}
+		bob.must("POST", "/v1/w/shop/seen", seen, nil)
+	}
+	var bobs, anns int
+	check(t, w.db.Pool().QueryRow(t.Context(), `SELECT count(*) FILTER (WHERE name LIKE 'bob/%'), count(*) FILTER (WHERE name = 'ann/codex')
+		FROM sighting`).Scan(&bobs, &anns))
+	if bobs != 500 || anns != 1 {
+		t.Errorf("%d agents of bob and %d of ann are kept", bobs, anns)
+	}
+}
+
+// TestStreamsWithoutEnd fails if one token can take the streams of all.
+func TestStreamsWithoutEnd(t *testing.T) {
+	w := newWorld(t)
+	ann := w.as("ann", teamwire.RoleMember)
+	ann.do(setUp("Ship the shop"))
+	open := func(c *client) int {
+		request, err := http.NewRequestWithContext(t.Context(), "GET", c.address+"/v1/w/shop/events", nil)
+		check(t, err)
+		request.Header.Set("Authorization", "Bearer "+c.token)
+		answer, err := http.DefaultClient.Do(request)
+		check(t, err)
+		t.Cleanup(func() { answer.Body.Close() })
+		return answer.StatusCode
+	}
+	for range 100 {
+		if status := open(ann); status != 200 {
+			t.Fatalf("a stream: %d", status)
+		}
+	}
+	if status := open(ann); status != 429 {
+		t.Errorf("the 101st stream of a token: %d", status)
+	}
+	if status := open(w.as("ann", teamwire.RoleMember)); status != 200 {
+		t.Errorf("another token's stream: %d", status)
+	}
+}
+
 // TestABadImportClaimsNothing fails if an import without a valid record keeps others from its track.
 func TestABadImportClaimsNothing(t *testing.T) {
 	w := newWorld(t)

@@ -41,7 +41,7 @@ func (s *Server) share(_ http.ResponseWriter, r *http.Request, c *caller) (any, 
 	if err != nil {
 		return nil, err
 	}
-	if err := s.beginSharing(r.Context(), c, t, head.Seq == 0, req.After == 0); err != nil {
+	if err := s.beginSharing(r.Context(), c, t, req.After == 0); err != nil {
 		return nil, err
 	}
 	if head.Seq != req.After && req.After > 0 {
@@ -50,11 +50,15 @@ func (s *Server) share(_ http.ResponseWriter, r *http.Request, c *caller) (any, 
 	}
 	ctx := withRights(r.Context(), c, func(ctx context.Context) (*caller, error) { // and still the one that shares the track
 		if c, err = s.readAgain(r); err == nil {
-			err = s.beginSharing(ctx, c, t, false, false)
+			err = s.beginSharing(ctx, c, t, false)
 		}
 		return c, err
 	})
+	was := head
 	if head, err = t.importRecords(ctx, head, req.After, records); err != nil {
+		if errors.Is(err, store.ErrConflict) && was.Seq == 0 && head.Seq == 0 { // the team began the track first
+			err = cmp.Or(s.dropClaim(r.Context(), c, t), hasTrack())
+		}
 		return nil, err
 	}
 	if !req.Last {
@@ -83,25 +87,37 @@ func (s *Server) share(_ http.ResponseWriter, r *http.Request, c *caller) (any, 
 
 // beginSharing claims a track for the caller's import, or finds that this machine of the caller has. The first part of an import claims an
 // empty track; it also replaces an import that the same member has abandoned, or that of any member for an admin.
-func (s *Server) beginSharing(ctx context.Context, c *caller, t *track, isEmpty, isFirst bool) error {
+func (s *Server) beginSharing(ctx context.Context, c *caller, t *track, isFirst bool) error {
 	var member int64
 	var machine string
 	err := s.db.InTeam(ctx, c.team, func(tx pgx.Tx) error {
 		if isFirst {
 			if _, err := tx.Exec(ctx, `INSERT INTO sharing (track, team, member, machine)
-				SELECT $1, $2, $3, $4 WHERE $5 OR EXISTS (SELECT FROM sharing WHERE track = $1)
+				SELECT $1, $2, $3, $4 FROM track WHERE id = $1 AND (seq = 0 OR EXISTS (SELECT FROM sharing WHERE track = $1))
 				ON CONFLICT (track) DO UPDATE SET member = excluded.member, machine = excluded.machine, begun = now()
-				WHERE sharing.member = excluded.member OR $6 OR $5 AND sharing.begun < now() - interval '1 hour'`,
-				t.id, c.team, c.memberID, c.machine, isEmpty, c.role == teamwire.RoleAdmin); err != nil {
+				WHERE sharing.member = excluded.member OR $5 OR sharing.begun < now() - interval '1 hour'
+					AND (SELECT seq FROM track WHERE id = excluded.track) = 0`,
+				t.id, c.team, c.memberID, c.machine, c.role == teamwire.RoleAdmin); err != nil {
 				return err
 			}
 		}
 		return tx.QueryRow(ctx, "SELECT member, machine FROM sharing WHERE track = $1", t.id).Scan(&member, &machine)
 	})
 	if errors.Is(err, pgx.ErrNoRows) || err == nil && (member != c.memberID || machine != c.machine) {
-		return wrong(teamwire.CodeExists, "the team has this track already", "share yours under another name, or pull the team's")
+		return hasTrack()
 	}
 	return err
+}
+
+func hasTrack() error {
+	return wrong(teamwire.CodeExists, "the team has this track already", "share yours under another name, or pull the team's")
+}
+
+func (s *Server) dropClaim(ctx context.Context, c *caller, t *track) error {
+	return s.db.InTeam(ctx, c.team, func(tx pgx.Tx) error {
+		_, err := tx.Exec(ctx, "DELETE FROM sharing WHERE track = $1 AND member = $2", t.id, c.memberID)
+		return err
+	})
 }
 
 func (s *Server) endSharing(ctx context.Context, c *caller, t *track, from string) error {
