@@ -441,7 +441,7 @@ func recordTeam(t *testing.T, s *session.Session) {
 	as := func(by plan.Actor, a plan.Action) {
 		outcome, err := s.Do(t.Context(), by, a, func(_ plan.State, f *plan.Facts) error {
 			f.Policy = &plan.Policy{Approvals: 2, Approvers: []string{"bob", "eve", "kim"}, HighRisk: 1, Proof: plan.ProofPasskey}
-			f.Members = []string{"ann", "bob", "eve", "kim"}
+			f.Members = plan.Members{"ann": {}, "bob": {}, "eve": {}, "kim": {}}
 			return nil
 		})
 		if err != nil {

@@ -65,17 +65,18 @@ const (
 	WayPerson Way = "person"                   // on a terminal, or on the review page
 	WayShared Way = "person (shared terminal)" // the same, where other programs can read the terminal and its codes
 	WayClient Way = "client-confirmed"         // through a dialogue or a prompt of the host
+	WayBefore Way = "before sharing"           // on a laptop, in a history that a member imported: its word
 )
 
 // Values lists the ways.
 func (Way) Values() []string {
-	return []string{"person", "person (shared terminal)", "client-confirmed"}
+	return []string{"person", "person (shared terminal)", "client-confirmed", "before sharing"}
 }
 
 // Decider returns, for display, the author of a decision that arrived this way under a name.
 func (w Way) Decider(name string) string {
 	return cmp.Or(map[Way]string{WayClient: "the user of " + name + ", confirmed through the client",
-		WayShared: name + " on a shared terminal"}[w], name)
+		WayShared: name + " on a shared terminal", WayBefore: name + " before sharing"}[w], name)
 }
 
 // DescribeActor returns an actor with its kind, for display. A name from an old log that could imitate a kind is quoted.

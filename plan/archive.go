@@ -63,6 +63,9 @@ func (s State) EarlierPlan(p *Plan) (PastPlan, bool) {
 func (p PastPlan) Body(then State) *Plan {
 	for _, body := range []*Plan{then.Plan, then.Draft} {
 		if body != nil && body.ID == p.ID {
+			if p.Decided.Way == WayBefore {
+				return body.beforeSharing()
+			}
 			return body
 		}
 	}

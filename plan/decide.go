@@ -22,9 +22,9 @@ type Facts struct {
 
 	Missing map[StepID][]string // files that steps create and that do not exist, of the steps that the action marks done
 
-	Policy  *Policy  // the team's; nil: one person's approval is enough
-	Members []string // the team's; nil: not known
-	Machine string   // of the team's member who acts, as "ann's laptop"; "": this one
+	Policy  *Policy // the team's; nil: one person's approval is enough
+	Members Members // the team's; nil: not known
+	Machine string  // of the team's member who acts, as "ann's laptop"; "": this one
 
 	findings GateFindings // by the gates, in the action
 }

@@ -257,6 +257,9 @@ func (a EnterMode) decide(s State, f Facts) ([]Event, error) {
 	if s.PhaseNow() != PhaseInactive {
 		return nil, nil
 	}
+	if a.All && f.Actor.Kind == Agent {
+		return nil, conflict("only a person can hold the sessions of all tracks", "leave out all")
+	}
 	if err := cmp.Or(checkNotRunning(s, f, "enter planning mode"), s.proposalWaits()); err != nil {
 		return nil, err
 	}

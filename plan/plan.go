@@ -112,10 +112,11 @@ func (a *Approval) Comments() []string {
 
 // Deciders returns the authors of the approval, for display.
 func (a *Approval) Deciders() string {
-	if len(a.Votes) == 0 {
-		return Way(a.Way).Decider(a.By)
+	by := a.By
+	if len(a.Votes) > 0 {
+		by = votersOf(a.Votes)
 	}
-	return votersOf(a.Votes)
+	return Way(a.Way).Decider(by)
 }
 
 // UnseenNote says that the approver has not seen a step, because it was split off later; "" for every

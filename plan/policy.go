@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -28,6 +29,15 @@ type Vote struct {
 	Proof   string    `json:"proof,omitempty"`
 	Comment string    `json:"comment,omitempty"`
 	At      time.Time `json:"at"`
+}
+
+// Members are the members of a team, each with the time since when. The votes of an earlier time do not count. Nil: not known.
+type Members map[string]time.Time
+
+// count reports whether a member's vote counts.
+func (m Members) count(vote Vote) bool {
+	since, is := m[vote.By]
+	return m == nil || is && !vote.At.Before(since)
 }
 
 // MemberOf returns the member of a team in an actor's name: ann for ann and for ann/claude-code.
@@ -65,7 +75,7 @@ func (v Voting) String() string {
 }
 
 // VotingText says which approvals the waiting plan has and which it waits for, as sentences; "" without a policy.
-func (s State) VotingText(members []string) string {
+func (s State) VotingText(members Members) string {
 	v, ok := s.Voting(members)
 	if !ok {
 		return ""
@@ -85,8 +95,8 @@ func votersOf(votes []Vote) string {
 	return Enumerate(names)
 }
 
-// Voting returns the state of the approvals, false without a plan that waits under a policy. Nil members are not known.
-func (s State) Voting(members []string) (Voting, bool) {
+// Voting returns the state of the approvals, false without a plan that waits under a policy.
+func (s State) Voting(members Members) (Voting, bool) {
 	request := s.ModeNow().Request
 	if request == nil || request.Policy == nil || s.Draft == nil {
 		return Voting{}, false
@@ -96,19 +106,18 @@ func (s State) Voting(members []string) (Voting, bool) {
 	if Exists(s.Draft.Steps.All(), func(step *Step) bool { return step.Risk == HighRisk }) {
 		v.Needed += policy.HighRisk
 	}
-	isMember := func(name string) bool { return members == nil || slices.Contains(members, name) }
 	for _, vote := range request.Votes {
-		if isMember(vote.By) {
+		if members.count(vote) {
 			v.Votes = append(v.Votes, vote)
 		}
 	}
 	approvers := policy.Approvers
 	if len(approvers) == 0 {
-		approvers = members
+		approvers = slices.Sorted(maps.Keys(members))
 	}
 	for _, name := range approvers {
 		hasVoted := slices.ContainsFunc(v.Votes, func(vote Vote) bool { return vote.By == name })
-		if isMember(name) && !hasVoted && !slices.Contains(v.Open, name) && s.takesPartAs(name) == "" {
+		if _, is := members[name]; (is || members == nil) && !hasVoted && !slices.Contains(v.Open, name) && s.takesPartAs(name) == "" {
 			v.Open = append(v.Open, name)
 		}
 	}
@@ -152,8 +161,9 @@ func (a DecideDraft) vote(s State, f Facts) (votes []Vote, missing int, err erro
 func (s State) checkVoter(v Voting, policy *Policy, member string, f Facts) error {
 	waits := "the plan waits for " + v.String()
 	takesPart := s.takesPartAs(member)
+	_, isMember := f.Members[member]
 	switch {
-	case f.Members != nil && !slices.Contains(f.Members, member):
+	case f.Members != nil && !isMember:
 		return conflict(Quote(member)+" is not a member of the team", "ask an admin of the team for an invitation")
 	case len(policy.Approvers) > 0 && !slices.Contains(policy.Approvers, member):
 		return conflict(fmt.Sprintf("%s may not approve here; %s", Quote(member), waits), "ask one of them, or request changes")

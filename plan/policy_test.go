@@ -5,12 +5,24 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/planloop/planloop/plan"
 )
 
 // member returns a person of the team on the server's page.
 func member(name string) plan.Actor { return plan.NewActor(plan.ChannelPage, name) }
+
+// membersOf returns members from the beginning; nil for nil.
+func membersOf(names []string) (all plan.Members) {
+	for _, name := range names {
+		if all == nil {
+			all = plan.Members{}
+		}
+		all[name] = time.Time{}
+	}
+	return all
+}
 
 // agentOf returns an agent of a member.
 func agentOf(name string) plan.Actor { return plan.NewActor(plan.ChannelMCP, name+"/codex") }
@@ -42,7 +54,7 @@ func (w *workspace) noVote(t *testing.T, by plan.Actor, words ...string) {
 
 func (w *workspace) wantVoting(t *testing.T, want string, voters ...string) {
 	t.Helper()
-	v, ok := w.state.Voting(w.members)
+	v, ok := w.state.Voting(membersOf(w.members))
 	var by []string
 	for _, vote := range v.Votes {
 		by = append(by, vote.By)
@@ -106,6 +118,20 @@ func TestEditVoidsVotes(t *testing.T) {
 }
 
 // TestNoEditorIsForgotten: the list of a draft's editors is bounded, and one who is not on it could vote.
+// A member that left and came back votes again.
+func TestAVoteEndsWithTheMembership(t *testing.T) {
+	w := voting(t, plan.Policy{Approvals: 2})
+	w.vote("bob", "")
+	back := plan.Members{"ann": {}, "bob": w.state.UpdatedAt.Add(time.Millisecond), "eve": {}}
+	if v, _ := w.state.Voting(back); len(v.Votes) != 0 || v.String() != "2 approvals: bob or eve" {
+		t.Errorf("waiting for %s", v)
+	}
+	back["bob"] = w.state.UpdatedAt
+	if v, _ := w.state.Voting(back); len(v.Votes) != 1 {
+		t.Error("a vote of the time counts no more")
+	}
+}
+
 func TestNoEditorIsForgotten(t *testing.T) {
 	w := voting(t, plan.Policy{Approvals: 2})
 	edit := func(title string) plan.EditDraft {

@@ -285,7 +285,7 @@ func (a ReportStep) event(s State, step *Step, f Facts) (events []Event, err err
 		if evidence.Criterion, err = criterion(step, evidence.Criterion, fmt.Sprintf("/evidence/%d/criterion", i)); err != nil {
 			return nil, err
 		}
-		evidence.By, evidence.At = f.Actor.Name, f.Now
+		evidence.By, evidence.At, evidence.Waived, evidence.Stale = f.Actor.Name, f.Now, false, false // see waiver
 		e.Evidence = append(e.Evidence, s.attest(evidence, f))
 	}
 	return []Event{e}, nil

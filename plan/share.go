@@ -1,9 +1,13 @@
 package plan
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // ShareTrack asks to mark the history so far as made before the track was shared with a team. Its actor is planloop, under the name of the
-// member that shares. Under the team's policy, approvals until then do not count: an approved plan waits for a decision again.
+// member that shares. Approvals until then are that member's word: under the team's policy they do not count, and an approved plan waits
+// for a decision again; without one a plan stays approved, marked with WayBefore.
 type ShareTrack struct {
 	From string // the place it comes from, as in "ann's laptop"
 }
@@ -38,8 +42,9 @@ func (a ShareTrack) decide(s State, f Facts) ([]Event, error) {
 	return append(events, PlanSubmitted{Plan: body, Request: newRequest(Apply(s, events...), body, f)}), nil
 }
 
-// TrackShared marks the history so far as made before the track was shared with a team. Approvals that do not count are dropped, and with
-// them an approved plan with unfinished steps, which a submission follows.
+// TrackShared marks the history so far, with all decisions, as made before the track was shared with a team. Grants of single steps and
+// votes on a waiting plan are dropped; with DropsApprovals those of plans are, too, and with them an approved plan with unfinished
+// steps, which a submission follows.
 type TrackShared struct {
 	From           string    `json:"from"`    // the place it comes from
 	Records        Revision  `json:"records"` // number of records before
@@ -50,23 +55,51 @@ type TrackShared struct {
 
 func (e TrackShared) apply(s State) State {
 	s.Shared = &Shared{From: e.From, Records: e.Records, By: e.By, At: e.At}
-	if !e.DropsApprovals {
-		return s
+	s.Past = slices.Clone(s.Past)
+	for i := range s.Past {
+		s.Past[i].Decided.Way = WayBefore
 	}
-	if s.Plan != nil && s.Plan.IsBinding() {
+	if e.DropsApprovals && s.Plan != nil && s.Plan.IsBinding() {
 		s.Plan, s.Draft = nil, nil
 		return s.withMode(PhaseInactive, func(m *Mode) { *m = Mode{} })
 	}
 	if s.Mode != nil {
-		s = s.withMode(s.Phase, func(m *Mode) { m.Approved, m.Resume = "", false })
+		s = s.withMode(s.Phase, func(m *Mode) { e.mark(m) })
 	}
-	if s.Plan == nil {
-		return s
+	s.Plan, s.Draft = s.Plan.beforeSharing(), s.Draft.beforeSharing()
+	if e.DropsApprovals && s.Plan != nil {
+		s.Plan.Approval = nil
 	}
-	p := *s.Plan
-	p.Approval, p.Steps = nil, p.Steps.withoutApprovals()
-	s.Plan = &p
 	return s
+}
+
+// mark marks the last decision, and drops approvals.
+func (e TrackShared) mark(m *Mode) {
+	if e.DropsApprovals {
+		m.Approved, m.Resume = "", false
+	}
+	if m.Decision != nil {
+		decision := *m.Decision
+		decision.Way, m.Decision = WayBefore, &decision
+	}
+	if m.Request != nil {
+		request := *m.Request
+		request.Policy, request.Votes, m.Request = nil, nil, &request
+	}
+}
+
+// beforeSharing returns a copy of the plan with a marked approval and without those of its steps. p may be nil.
+func (p *Plan) beforeSharing() *Plan {
+	if p == nil {
+		return nil
+	}
+	marked := *p
+	marked.Steps = p.Steps.withoutApprovals()
+	if p.Approval != nil {
+		approval := *p.Approval
+		approval.Way, marked.Approval = string(WayBefore), &approval
+	}
+	return &marked
 }
 
 // withoutApprovals returns the steps without the approvals of their starts.

@@ -2,6 +2,7 @@ package plan_test
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/planloop/planloop/plan"
@@ -30,11 +31,39 @@ func TestShareMarksTheHistory(t *testing.T) {
 		t.Errorf("shared is %+v", shared)
 	}
 	w.wantPhase(plan.PhaseExecuting)
-	if w.state.Plan.Approval == nil {
-		t.Error("without a policy, the approval counts")
+	if by := w.state.Plan.Approval.Deciders(); !strings.HasSuffix(by, " before sharing") || w.state.Mode.Decision.Way != plan.WayBefore {
+		t.Errorf("without a policy, the plan is approved by %s: %+v", by, w.state.Mode.Decision)
 	}
 	if (*plan.Shared)(nil).IsBefore(1) {
 		t.Error("a track that is not shared has a history before")
+	}
+}
+
+// Only what the team can decide again at no cost is dropped without a policy.
+func TestShareWithoutAPolicyDropsVotesAndGrants(t *testing.T) {
+	w := waiting(t)
+	body := w.state.Body()
+	body.Mode.Request.Policy, body.Mode.Request.Votes = one(), []plan.Vote{{By: "bob", Proof: plan.ProofPasskey}}
+	body.Draft.Steps[0].Execution = &plan.Execution{Approval: &plan.StepApproval{By: "bob"}}
+	w.state = body.Build()
+	w.share(nil)
+	if request := w.state.Mode.Request; request.Policy != nil || request.Votes != nil {
+		t.Errorf("the request is %+v", request)
+	}
+	if step, _ := w.state.Draft.Steps.Get(1); step.HasApproval() {
+		t.Errorf("a step keeps its grant: %+v", step)
+	}
+}
+
+// A plan that was archived before sharing comes back with a marked approval.
+func TestRestoredFromBeforeSharing(t *testing.T) {
+	w := executing(t)
+	former := w.state.Plan
+	w.do(person, plan.Clear{})
+	w.share(nil)
+	head, _ := w.state.PastPlan(former.ID)
+	if body := head.Body(plan.State{Plan: former}); body.Approval.Way != string(plan.WayBefore) {
+		t.Errorf("the approval is %+v", body.Approval)
 	}
 }
 

@@ -119,7 +119,7 @@ func (s State) IsOpen() bool {
 
 // FoldVersion changes whenever Fold gives another result for the same records. Snapshots of another
 // version are ignored and rebuilt.
-const FoldVersion = 8
+const FoldVersion = 9
 
 // Fold returns the state after r.
 func Fold(s State, r Record) State {

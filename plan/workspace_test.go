@@ -64,7 +64,7 @@ func (w *workspace) lastActivity() time.Time {
 func (w *workspace) facts(actor plan.Actor, a plan.Action) plan.Facts {
 	f := plan.Facts{Now: w.now, Actor: actor, Limits: w.limits, Sightings: map[string]plan.Sighting{}, LastActivity: w.lastActivity(),
 		Resolutions: w.resolved, Definitions: w.definitions, Missing: w.missing,
-		Policy: w.policy, Members: w.members, Machine: w.machine}
+		Policy: w.policy, Members: membersOf(w.members), Machine: w.machine}
 	for _, owner := range plan.ClaimOwners(w.state, a) {
 		f.Sightings[owner] = w.seen[owner]
 	}

@@ -92,7 +92,7 @@ func (a *app) showLog(ctx context.Context, o logOptions) error {
 		lines = append(lines, s.Faint(s.Fit(plan.Pluralize(n, "earlier change")+": planloop log -n 0", 0)))
 	}
 	for _, record := range records {
-		text := a.forPeople(history.Sentence(record), record.Actor.Name)
+		text := a.forPeople(history.SentenceIn(state, record), record.Actor.Name)
 		lines = append(lines, s.Dated(record.Seq, record.Time, text, len(fmt.Sprint(state.Revision)))...)
 	}
 	return a.printLines(lines)

@@ -12,6 +12,11 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
+// SentenceIn is Sentence with a mark on a record from before its track was shared.
+func SentenceIn(state plan.State, r plan.Record) string {
+	return Sentence(r) + map[bool]string{true: " (before sharing)"}[state.Shared.IsBefore(r.Seq)]
+}
+
 // Sentence describes a record: "S001 marked done by alice: "tests pass"; the plan is completed".
 func Sentence(r plan.Record) string {
 	var phrases []string

@@ -417,7 +417,7 @@ func ReadLog(ctx context.Context, workspace *Workspace, of string, before plan.R
 			by.Name = string(plan.Planloop)
 		}
 		who = append(who, by.Name)
-		page.Lines = append(page.Lines, LogLine{record.Seq, record.Time, by.Name, by.Kind, history.Sentence(record)})
+		page.Lines = append(page.Lines, LogLine{record.Seq, record.Time, by.Name, by.Kind, history.SentenceIn(state, record)})
 	}
 	slices.Reverse(page.Lines)
 	page.More = after > 0

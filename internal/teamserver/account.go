@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 	"unicode"
 
@@ -35,12 +34,6 @@ const (
 	providerAnswers = 15 * time.Second
 )
 
-// account is the provider once it has answered.
-type account struct {
-	mu    sync.Mutex
-	found *oidc.Provider
-}
-
 // accountLogin has the secrets of a sign-in with an account.
 type accountLogin struct {
 	State    string `json:"state"`
@@ -60,17 +53,16 @@ func (p *people) provider(ctx context.Context) (context.Context, *oidc.Provider,
 		client = of.HTTP
 	}
 	ctx = oidc.ClientContext(ctx, client)
-	p.account.mu.Lock()
-	defer p.account.mu.Unlock()
-	if p.account.found == nil {
-		found, err := oidc.NewProvider(ctx, of.Issuer)
-		if err != nil {
+	found := p.account.Load()
+	if found == nil {
+		var err error
+		if found, err = oidc.NewProvider(ctx, of.Issuer); err != nil {
 			p.log.Warn("the provider of accounts does not answer", "error", err)
 			return ctx, nil, nil, wrong(teamwire.CodeUnready, "the provider of accounts does not answer", "try again, or use a passkey")
 		}
-		p.account.found = found
+		p.account.Store(found)
 	}
-	return ctx, p.account.found, &oauth2.Config{ClientID: of.Client, ClientSecret: of.Secret, Endpoint: p.account.found.Endpoint(),
+	return ctx, found, &oauth2.Config{ClientID: of.Client, ClientSecret: of.Secret, Endpoint: found.Endpoint(),
 		RedirectURL: p.opts.Address + accountPath, Scopes: []string{oidc.ScopeOpenID, "email"}}, nil
 }
 

@@ -12,6 +12,7 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -272,5 +273,38 @@ func TestAnAddressBelongsToOneAccount(t *testing.T) {
 	var in struct{ Member, Team string }
 	if ann.must("POST", "/signin/account/finish", p.login(to.Go), &in); in.Member != "bob" || in.Team != "red" {
 		t.Errorf("signed in as %+v", in)
+	}
+}
+
+// TestASlowProviderKeepsNoOneWaiting fails if a sign-in waits for the provider's answer to another one.
+func TestASlowProviderKeepsNoOneWaiting(t *testing.T) {
+	w, p := newWorld(t), newProvider(t)
+	var arrived sync.WaitGroup
+	arrived.Add(2)
+	of := w.provider(p)
+	of.HTTP = &http.Client{Transport: heldUntil{p.Client().Transport, &arrived}, Timeout: 10 * time.Second}
+	w.http = w.serve(teamserver.Options{Address: pageAddress, Provider: of})
+	var group sync.WaitGroup
+	for range 2 {
+		group.Go(func() { w.browser().toProvider() })
+	}
+	group.Wait()
+}
+
+// heldUntil holds each request until all have arrived.
+type heldUntil struct {
+	http.RoundTripper
+	all *sync.WaitGroup
+}
+
+func (h heldUntil) RoundTrip(r *http.Request) (*http.Response, error) {
+	h.all.Done()
+	arrived := make(chan struct{})
+	go func() { h.all.Wait(); close(arrived) }()
+	select {
+	case <-arrived:
+		return h.RoundTripper.RoundTrip(r)
+	case <-r.Context().Done():
+		return nil, r.Context().Err()
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -261,7 +263,7 @@ func (a Admin) SetSettings(ctx context.Context, team int64, workspace string, se
 		if err != nil {
 			return err
 		}
-		set, err := ParseSettings(settings, now.members)
+		set, err := ParseSettings(settings, slices.Sorted(maps.Keys(now.members)))
 		if err != nil {
 			return err
 		}
@@ -284,7 +286,7 @@ func (a Admin) Settings(ctx context.Context, team int64, workspace string) (set 
 			return err
 		}
 		r, err := rulesIn(ctx, tx, team, id)
-		set, members = r.settings, r.members
+		set, members = r.settings, slices.Sorted(maps.Keys(r.members))
 		return err
 	})
 	return set, members, err

@@ -2,11 +2,17 @@ package teamserver_test
 
 import (
 	"bytes"
+	"context"
+	"crypto/rand"
 	"fmt"
+	"net/http"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/planloop/planloop/internal/review"
 	"github.com/planloop/planloop/internal/store"
 	"github.com/planloop/planloop/internal/teamserver"
 	"github.com/planloop/planloop/internal/teamwire"
@@ -36,6 +42,51 @@ func TestATokenIsNeeded(t *testing.T) {
 	ann.must("GET", "/v1/me", nil, nil) // failures of others at the same address do not lock it out
 }
 
+// TestBadTokensAreNotLookedUp fails if an address with many bad tokens or sign-ins keeps the database busy, or keeps out known callers.
+func TestBadTokensAreNotLookedUp(t *testing.T) {
+	w := newWorld(t)
+	ann := w.as("ann", teamwire.RoleMember)
+	ann.do(setUp("Ship the shop"))
+	stranger, browser, bob := &client{t: t, address: w.http.URL}, w.browser(), w.member("bob")
+	guess := func() (status int) {
+		stranger.token = "plt_" + rand.Text()
+		status, _ = stranger.call("GET", "/v1/me", nil, nil)
+		return status
+	}
+	for n := 0; guess() != 429; n++ {
+		if n > 1000 {
+			t.Fatal("1,000 bad tokens were looked up")
+		}
+	}
+	w.whileLocked("token", func() { ann.must("GET", "/v1/members", nil, nil) }, func() {
+		var refused atomic.Int32
+		var group sync.WaitGroup
+		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+		defer cancel()
+		for range 100 {
+			group.Go(func() {
+				request, err := http.NewRequestWithContext(ctx, "GET", w.http.URL+"/v1/me", nil)
+				check(t, err)
+				request.Header.Set("Authorization", "Bearer plt_"+rand.Text())
+				if answer, err := http.DefaultClient.Do(request); err == nil {
+					defer answer.Body.Close()
+					refused.Add(map[bool]int32{true: 1}[answer.StatusCode == 429])
+				}
+			})
+		}
+		group.Wait()
+		if n := refused.Load(); n < 50 {
+			t.Errorf("%d of 100 bad tokens were refused without the database", n)
+		}
+		ann.must("GET", trackPath+"records?after=0", nil, nil) // without the table
+	})
+	for guess() != 429 {
+	}
+	browser.cookies["__Host-planloop"] = &http.Cookie{Name: "__Host-planloop", Value: "x"}
+	browser.refuse(429, "GET", "/api/inbox", nil)
+	bob.must("GET", "/api/inbox", nil, nil)
+}
+
 // TestAnothersAttempt fails if a member's token speaks as the agent of a step that another member's engine carries out.
 func TestAnothersAttempt(t *testing.T) {
 	w := newWorld(t)
@@ -55,6 +106,36 @@ func TestAnothersAttempt(t *testing.T) {
 	}
 }
 
+// TestATokenHasNoRightOfAPerson fails if a token holds all tracks as an agent, claims that a person accepted a step, or continues or stops
+// another member's run.
+func TestATokenHasNoRightOfAPerson(t *testing.T) {
+	w := newWorld(t)
+	ann, bob := w.as("ann", teamwire.RoleMember), w.as("bob", teamwire.RoleMember)
+	ann.do(setUp("Ship the shop"))
+	bob.refuse(teamwire.CodeRefused, "POST", trackPath+"do", bob.request(plan.EnterMode{All: true}))
+	bob.do(plan.ReportStep{Step: 1, Evidence: []plan.Evidence{{Note: "fine", Waived: true, By: "ann"}}})
+	ann.do(plan.BeginRun{})
+	as := func(c *client, a plan.Action) teamwire.DoRequest {
+		request := c.request(a)
+		request.Agent = ""
+		return request
+	}
+	ann.must("POST", trackPath+"do", as(ann, plan.PauseRun{}), nil)
+	for _, a := range []plan.Action{plan.BeginRun{}, plan.AnswerStep{Step: 1, Choice: plan.Abort},
+		plan.Batch{Word: "update", Parts: []plan.Part{{Action: plan.BeginRun{}}}}} {
+		if failed := bob.refuse(teamwire.CodeRefused, "POST", trackPath+"do", as(bob, a)); !strings.Contains(failed.Problem, "only ann") {
+			t.Errorf("%T is refused with %+v", a, failed)
+		}
+	}
+	ann.refuse(teamwire.CodeRefused, "POST", trackPath+"do", ann.request(plan.BeginRun{})) // an agent, after a person's pause
+	ann.must("POST", trackPath+"do", as(ann, plan.BeginRun{}), nil)
+	var got teamwire.Records
+	ann.must("GET", trackPath+"records?after=0", nil, &got)
+	if text := strings.Join(got.Records, "\n"); strings.Contains(text, "waived") {
+		t.Errorf("a token accepted a step: %s", text)
+	}
+}
+
 // TestApproversCountWithoutANumber fails if rules that only name approvers let another member decide.
 func TestApproversCountWithoutANumber(t *testing.T) {
 	w := newWorld(t)
@@ -67,6 +148,92 @@ func TestApproversCountWithoutANumber(t *testing.T) {
 	if text := strings.Join(got.Records, ""); !strings.Contains(text, `"approvers":["bob"]`) {
 		t.Errorf("the request has no policy: %s", text)
 	}
+}
+
+// TestAnImportedApprovalIsMarked fails if an approval that a laptop's history claims looks like one of the team.
+func TestAnImportedApprovalIsMarked(t *testing.T) {
+	w := newWorld(t)
+	ann := w.as("ann", teamwire.RoleMember)
+	submit := plan.SubmitPlan{Outline: plan.Outline{Objective: "Ship the shop"}, Steps: setUp("").Steps}
+	_, state := history(t, plan.EnterMode{}, submit)
+	lines, _ := history(t, plan.EnterMode{}, submit, plan.DecideDraft{Outcome: plan.Approved, Digest: plan.Digest(state.Draft)})
+	for i, line := range lines {
+		lines[i] = strings.ReplaceAll(line, `"ann"`, `"bob"`)
+	}
+	ann.must("POST", trackPath+"share", teamwire.ShareRequest{Records: lines, Last: true}, nil)
+	bob := w.member("bob")
+	if v := bob.view("shop/main"); v.Plan == nil || v.Plan.Approval == nil || v.Plan.Approval.By != "bob before sharing" {
+		t.Errorf("the page shows %+v", v.Plan)
+	}
+	var log review.Log
+	if bob.must("GET", "/api/log?workspace=shop%2Fmain", nil, &log); len(log.Lines) != 4 ||
+		log.Lines[1].Text != "the plan approved by bob (before sharing)" || strings.Contains(log.Lines[0].Text, "(before") {
+		t.Errorf("the log is %+v", log.Lines)
+	}
+	agent, err := ann.mcp(t, "/w/blue/shop/t/main/mcp")
+	check(t, err)
+	defer agent.Close()
+	if text, _ := call(t, agent, "planloop_status", nil); !strings.Contains(text, "approved by bob before sharing") {
+		t.Errorf("an agent reads: %s", text)
+	}
+}
+
+// TestAgentsWithoutEnd fails if a member's invented agents fill the database, or push out another member's.
+func TestAgentsWithoutEnd(t *testing.T) {
+	w := newWorld(t)
+	ann, bob := w.as("ann", teamwire.RoleMember), w.as("bob", teamwire.RoleAgent)
+	ann.do(setUp("Ship the shop"))
+	ann.must("POST", "/v1/w/shop/seen", teamwire.Seen{Agents: map[string]time.Time{"codex": time.Now()}}, nil)
+	for i := range 6 {
+		seen := teamwire.Seen{Agents: map[string]time.Time{}}
+		for j := range 100 {
+			seen.Agents[fmt.Sprintf("a%d", i*100+j)] = time.Now()
+		}
+		bob.must("POST", "/v1/w/shop/seen", seen, nil)
+	}
+	var bobs, anns int
+	check(t, w.db.Pool().QueryRow(t.Context(), `SELECT count(*) FILTER (WHERE name LIKE 'bob/%'), count(*) FILTER (WHERE name = 'ann/codex')
+		FROM sighting`).Scan(&bobs, &anns))
+	if bobs != 500 || anns != 1 {
+		t.Errorf("%d agents of bob and %d of ann are kept", bobs, anns)
+	}
+}
+
+// TestStreamsWithoutEnd fails if one token can take the streams of all.
+func TestStreamsWithoutEnd(t *testing.T) {
+	w := newWorld(t)
+	ann := w.as("ann", teamwire.RoleMember)
+	ann.do(setUp("Ship the shop"))
+	open := func(c *client) int {
+		request, err := http.NewRequestWithContext(t.Context(), "GET", c.address+"/v1/w/shop/events", nil)
+		check(t, err)
+		request.Header.Set("Authorization", "Bearer "+c.token)
+		answer, err := http.DefaultClient.Do(request)
+		check(t, err)
+		t.Cleanup(func() { answer.Body.Close() })
+		return answer.StatusCode
+	}
+	for range 100 {
+		if status := open(ann); status != 200 {
+			t.Fatalf("a stream: %d", status)
+		}
+	}
+	if status := open(ann); status != 429 {
+		t.Errorf("the 101st stream of a token: %d", status)
+	}
+	if status := open(w.as("ann", teamwire.RoleMember)); status != 200 {
+		t.Errorf("another token's stream: %d", status)
+	}
+}
+
+// TestABadImportClaimsNothing fails if an import without a valid record keeps others from its track.
+func TestABadImportClaimsNothing(t *testing.T) {
+	w := newWorld(t)
+	ann, bob := w.as("ann", teamwire.RoleMember), w.as("bob", teamwire.RoleMember)
+	for _, lines := range [][]string{nil, {"{}"}} {
+		ann.refuse(teamwire.CodeInvalid, "POST", trackPath+"share", teamwire.ShareRequest{Records: lines})
+	}
+	bob.do(setUp("Ship the shop"))
 }
 
 // TestATokenEnds fails if a token works after it expired, was revoked, or its member was removed.

@@ -7,12 +7,16 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"math"
 	"net/http"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/planloop/planloop/internal/store"
+	"github.com/planloop/planloop/internal/store/postgres"
 	"github.com/planloop/planloop/internal/teamwire"
 	"github.com/planloop/planloop/plan"
 )
@@ -50,10 +54,13 @@ type caller struct {
 	isUnused bool // its last use was not noted lately
 }
 
+// tokenKey returns the key of a request's token in the cache of callers.
+func tokenKey(header string) string { return string(hashToken(strings.TrimPrefix(header, "Bearer "))) }
+
 // recall returns the holder of a token as it was read at most a minute ago. Its rights may have ended since: before anything is changed or
 // answered, an append or confirm must find that the team's rules still have the caller's number.
 func (s *Server) recall(ctx context.Context, header string) (*caller, error) {
-	c := s.callers.get(string(hashToken(strings.TrimPrefix(header, "Bearer "))))
+	c := s.callers.get(tokenKey(header))
 	if c == nil || time.Since(c.read) > usedEvery {
 		return s.authenticate(ctx, header)
 	}
@@ -78,6 +85,50 @@ func (s *Server) confirm(r *http.Request, c *caller, rules int64) error {
 	return err
 }
 
+// relied returns the conditions of an append by a caller, decided by rules with a number: the rights and the rules are the same, and the
+// rights have not ended.
+func (c *caller) relied(rules int64) *postgres.Relied {
+	return &postgres.Relied{Rules: min(c.rules, rules), Until: c.expires}
+}
+
+// rights are the caller of a request whose changes the session decides: on the page, over MCP, and while sharing.
+type rights struct {
+	mu   sync.Mutex
+	now  *caller
+	read func(context.Context) (*caller, error)
+}
+
+type rightsInContext struct{}
+
+// withRights returns a context for changes of a caller, which read finds again with its present rights.
+func withRights(ctx context.Context, c *caller, read func(context.Context) (*caller, error)) context.Context {
+	return context.WithValue(ctx, rightsInContext{}, &rights{now: c, read: read})
+}
+
+// rightsLog is a log that appends for the rights in the context only while they last. If the team's rules have changed, it finds the rights
+// again and reports a conflict, after which a session decides again.
+type rightsLog struct{ *postgres.Log }
+
+// Append implements store.Log.
+func (l rightsLog) Append(ctx context.Context, r plan.Record) (store.Head, error) {
+	by, _ := ctx.Value(rightsInContext{}).(*rights)
+	if by == nil {
+		return l.Log.Append(ctx, r)
+	}
+	by.mu.Lock()
+	defer by.mu.Unlock()
+	head, err := l.Log.Append(postgres.Rely(ctx, by.now.relied(math.MaxInt64)), r)
+	if !errors.Is(err, postgres.ErrOld) {
+		return head, err
+	}
+	c, err := by.read(ctx)
+	if err != nil {
+		return head, err
+	}
+	by.now = c
+	return head, fmt.Errorf("%w: %w", store.ErrConflict, postgres.ErrOld)
+}
+
 // usedEvery limits how often the last use of a token is noted.
 const usedEvery = time.Minute
 
@@ -94,7 +145,7 @@ func (s *Server) authenticate(ctx context.Context, header string) (*caller, erro
 		g.rules, t.used IS NULL OR t.used < now() - $2::interval FROM team_token($1) t JOIN team g ON g.id = t.team`, hash, usedEvery).
 		Scan(&c.token, &c.team, &c.teamName, &c.memberID, &c.member, &c.machine, &c.role, &c.format, &c.expires, &c.rules, &c.isUnused)
 	if errors.Is(err, pgx.ErrNoRows) {
-		s.callers.set(string(hash), nil)
+		s.callers.drop(string(hash))
 		return nil, wrong(teamwire.CodeToken, "the token is unknown, has expired or was revoked", "ask an admin of the team for a new one")
 	}
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/planloop/planloop/internal/store"
@@ -87,7 +88,7 @@ func (s *Server) doAs(r *http.Request, c *caller, req *teamwire.DoRequest, ch ch
 			return nil, err
 		}
 	}
-	ch.relied = &postgres.Relied{Rules: min(c.rules, rules.number), Until: c.expires}
+	ch.relied = c.relied(rules.number)
 	if t.main != nil {
 		ch.relied.Main = t.main.log
 	}
@@ -170,9 +171,9 @@ func (s *Server) decide(ctx context.Context, t *track, rules rules, ch change) (
 		if ch.basis != nil && *ch.basis != plan.BasisOf(now) {
 			return errChanged()
 		}
-		if run := now.OpenRun(); run != nil && isOfEngine(ch.action) && ch.by.Channel == plan.ChannelEngine &&
-			plan.MemberOf(run.By) != plan.MemberOf(ch.by.Name) {
-			return plan.Refuse(plan.Conflict, "", "only an engine of "+run.By+" carries out this run", "wait for its end")
+		if run := now.OpenRun(); run != nil && carriesOut(ch.action, ch.by) && plan.MemberOf(run.By) != plan.MemberOf(ch.by.Name) {
+			return plan.Refuse(plan.Conflict, "", "only "+plan.MemberOf(run.By)+" carries out this run",
+				"wait for its end, or decide on the page")
 		}
 		if scope := ch.by.Scope; scope != (plan.Attempt{}) && !isOwnAttempt(now, scope, ch.by) {
 			return plan.Refuse(plan.Conflict, "", "no engine of "+plan.MemberOf(ch.by.Name)+" carries out "+scope.Step.String(),
@@ -198,6 +199,19 @@ func (s *Server) decide(ctx context.Context, t *track, rules rules, ch change) (
 		}
 	}
 	return reply, addRecords(ctx, t, ch.after, reply)
+}
+
+// carriesOut reports whether an action continues a run or stops its steps, which is for the member that began it.
+func carriesOut(a plan.Action, by plan.Actor) bool {
+	switch a := a.(type) {
+	case plan.BeginRun:
+		return true
+	case plan.AnswerStep:
+		return a.Choice == plan.Stop || a.Choice == plan.Abort
+	case plan.Batch:
+		return slices.ContainsFunc(a.Parts, func(part plan.Part) bool { return carriesOut(part.Action, by) })
+	}
+	return by.Channel == plan.ChannelEngine && isOfEngine(a)
 }
 
 // addRecords adds the head of a track and its records after a revision, as many as fit an answer.

@@ -14,14 +14,18 @@ import (
 	"github.com/planloop/planloop/internal/teamwire"
 )
 
-// mostStreams bounds the open event streams of a server.
-const mostStreams = 5_000
+// mostStreams bounds the open event streams of a server, and mostOwnStreams those of a token.
+const (
+	mostStreams    = 5_000
+	mostOwnStreams = 100
+)
 
 // feeds watch the workspaces that have event streams, each once for all its streams.
 type feeds struct {
 	mu      sync.Mutex
 	open    map[int64]*feed
 	streams int
+	own     map[int64]int // streams, by token
 }
 
 // feed follows the heads of a workspace's tracks.
@@ -49,7 +53,7 @@ func (s *Server) streamHeads(w http.ResponseWriter, r *http.Request, c *caller) 
 	release()
 	ctx, cancel := s.untilEnd(r.Context())
 	defer cancel()
-	events, leave, err := s.joinFeed(c.team, workspace, r.PathValue("ws"))
+	events, leave, err := s.joinFeed(c, workspace, r.PathValue("ws"))
 	if err != nil {
 		return nil, err
 	}
@@ -92,20 +96,21 @@ func (s *Server) streamHeads(w http.ResponseWriter, r *http.Request, c *caller) 
 }
 
 // joinFeed returns the events of a workspace, those that the tracks have now first.
-func (s *Server) joinFeed(team, workspace int64, name string) (<-chan teamwire.HeadEvent, func(), error) {
+func (s *Server) joinFeed(c *caller, workspace int64, name string) (<-chan teamwire.HeadEvent, func(), error) {
 	s.feeds.mu.Lock()
 	defer s.feeds.mu.Unlock()
-	if s.feeds.streams >= mostStreams {
-		return nil, nil, wrong(teamwire.CodeTooMany, "the server has too many event streams", "read the records with wait=25s")
+	if s.feeds.streams >= mostStreams || s.feeds.own[c.token] >= mostOwnStreams {
+		return nil, nil, wrong(teamwire.CodeTooMany, "the server or the token has too many streams", "read the records with wait=25s")
 	}
 	f := s.feeds.open[workspace]
 	if f == nil {
 		ctx, stop := context.WithCancel(s.ending)
-		f = &feed{team: team, workspace: name, stop: stop, heads: map[string]store.Head{}, streams: map[chan teamwire.HeadEvent]bool{}}
+		f = &feed{team: c.team, workspace: name, stop: stop, heads: map[string]store.Head{}, streams: map[chan teamwire.HeadEvent]bool{}}
 		s.feeds.open[workspace] = f
 		s.background.Go(func() { s.follow(ctx, f) })
 	}
 	s.feeds.streams++
+	s.feeds.own[c.token]++
 	events := make(chan teamwire.HeadEvent, streamRoom+mostTracks)
 	f.mu.Lock()
 	for track, head := range f.heads {
@@ -117,6 +122,9 @@ func (s *Server) joinFeed(team, workspace int64, name string) (<-chan teamwire.H
 		s.feeds.mu.Lock()
 		defer s.feeds.mu.Unlock()
 		s.feeds.streams--
+		if s.feeds.own[c.token]--; s.feeds.own[c.token] == 0 {
+			delete(s.feeds.own, c.token)
+		}
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		delete(f.streams, events)

@@ -5,8 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
+	"net/netip"
 	"strconv"
 	"strings"
 	"sync"
@@ -104,19 +104,41 @@ func (s *Server) serve(pattern string, answer endpoint) http.Handler {
 
 // admit returns the caller of a request that may be answered, found by s.authenticate or s.recall.
 func (s *Server) admit(r *http.Request, find func(context.Context, string) (*caller, error)) (*caller, error) {
-	c, err := find(r.Context(), r.Header.Get("Authorization"))
+	header := r.Header.Get("Authorization")
+	err := s.mayLookUp(r, s.callers.get(tokenKey(header)) != nil)
 	if err != nil {
-		from, _, _ := net.SplitHostPort(r.RemoteAddr)
-		if isWrong(err, teamwire.CodeToken) && !s.rates.take("from "+from, failuresPerSecond) {
-			// Behind a proxy all callers have one address, so a valid token is never refused for it.
-			err = wrong(teamwire.CodeTooMany, "too many requests from this address had no valid token", "wait a minute")
-		}
+		return nil, err
+	}
+	c, err := find(r.Context(), header)
+	if err != nil {
 		return nil, err
 	}
 	if !s.rates.take(fmt.Sprint("token ", c.token), s.opts.Rate) {
 		return nil, wrong(teamwire.CodeTooMany, "this token sends too many requests", "wait a second")
 	}
 	return c, s.checkFormat(r, c)
+}
+
+// mayLookUp refuses to look up more tokens and sign-ins of an address that this server has not known as valid.
+func (s *Server) mayLookUp(r *http.Request, isKnown bool) error {
+	if isKnown || s.strangers.take(addressOf(r), lookUpsPerSecond) {
+		return nil
+	}
+	return wrong(teamwire.CodeTooMany, "too many requests from this address had an unknown token or sign-in", "wait a second")
+}
+
+// addressOf returns the address that a request comes from, of IPv6 the network: its user has many addresses.
+func addressOf(r *http.Request) string {
+	at, err := netip.ParseAddrPort(r.RemoteAddr)
+	if err != nil {
+		return r.RemoteAddr
+	}
+	bits := 64
+	if at.Addr().Unmap().Is4() {
+		bits = 32
+	}
+	network, _ := at.Addr().Unmap().WithZone("").Prefix(bits) // fits
+	return network.String()
 }
 
 // checkFormat notes the format that the caller's planloop knows, and refuses one too old for the team.
@@ -216,8 +238,8 @@ func decode(r *http.Request, into any) error {
 		"update planloop if it is older than the server")
 }
 
-// failuresPerSecond is the rate of requests without a valid token from one address.
-const failuresPerSecond = 1
+// lookUpsPerSecond is the rate of look-ups of unknown tokens and sign-ins from one address, which may be a proxy's.
+const lookUpsPerSecond = 50
 
 // rates limits how often something happens, by key.
 type rates struct{ limiters cache[string, *rate.Limiter] }
@@ -251,8 +273,20 @@ func (c *cache[K, V]) get(key K) V {
 func (c *cache[K, V]) set(key K, value V) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.all == nil || len(c.all) >= mostCached {
+	if c.all == nil {
 		c.all = map[K]V{}
 	}
+	for old := range c.all { // any one
+		if len(c.all) < mostCached {
+			break
+		}
+		delete(c.all, old)
+	}
 	c.all[key] = value
+}
+
+func (c *cache[K, V]) drop(key K) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.all, key)
 }

@@ -73,8 +73,9 @@ func (s *Server) serveMCP(w http.ResponseWriter, r *http.Request, c *caller) (an
 	}()
 	ctx, cancel := s.untilEnd(r.Context())
 	defer cancel()
-	go s.untilRevoked(ctx, cancel, r.Header.Get("Authorization"))
-	r = r.WithContext(ctx)
+	token := r.Header.Get("Authorization")
+	go s.untilRevoked(ctx, cancel, token)
+	r = r.WithContext(withRights(ctx, c, func(ctx context.Context) (*caller, error) { return s.authenticate(ctx, token) }))
 	path := *r.URL
 	path.Path = "/mcp"
 	r.URL = &path
@@ -100,40 +101,46 @@ func (s *Server) untilRevoked(ctx context.Context, cancel func(), token string) 
 
 // useMCP returns the MCP server of a token and a track, which it keeps open from the first time on.
 func (s *Server) useMCP(ctx context.Context, c *caller, t *track, release func()) (*mcpServer, error) {
-	all := &s.mcps
+	key := mcpKey{c.token, t.id}
+	if m, err := s.mcps.use(key, nil); m != nil || err != nil {
+		release() // m holds the track already
+		return m, err
+	}
+	made, err := s.newMCP(ctx, c, t, release) // reads the database
+	if err != nil {
+		release()
+		return nil, err
+	}
+	m, err := s.mcps.use(key, made)
+	if m != made {
+		made.close()
+	}
+	return m, err
+}
+
+// use returns the open server of a key; made opens it if there is none and room for one.
+func (all *mcpServers) use(key mcpKey, made *mcpServer) (*mcpServer, error) {
 	all.mu.Lock()
 	defer all.mu.Unlock()
-	key := mcpKey{c.token, t.id}
-	m := all.open[key]
-	if m == nil {
-		for key, old := range all.open {
-			if old.uses == 0 && time.Since(old.last) > mcpIdle {
-				old.close()
-				delete(all.open, key)
-			}
+	m, own := all.open[key], 0
+	for other, old := range all.open {
+		if m == nil && old.uses == 0 && time.Since(old.last) > mcpIdle {
+			old.close()
+			delete(all.open, other)
+		} else if other.token == key.token {
+			own++
 		}
-		var err error
-		own := 0
-		for key := range all.open {
-			if key.token == c.token {
-				own++
-			}
-		}
-		if len(all.open) >= mostMCP || own >= mostOfToken {
-			err = wrong(teamwire.CodeTooMany, "the server has too many connected agents", "try again later")
-		} else {
-			m, err = s.newMCP(ctx, c, t, release)
-		}
-		if err != nil {
-			release()
-			return nil, err
-		}
-		all.open[key] = m
-	} else {
-		release() // it holds the track already
 	}
-	m.uses++
-	m.last = time.Now()
+	if m == nil && (len(all.open) >= mostMCP || own >= mostOfToken) {
+		return nil, wrong(teamwire.CodeTooMany, "the server has too many connected agents", "try again later")
+	}
+	if m == nil && made != nil {
+		m, all.open[key] = made, made
+	}
+	if m != nil {
+		m.uses++
+		m.last = time.Now()
+	}
 	return m, nil
 }
 

@@ -7,12 +7,13 @@ import (
 	"encoding/json" // go-webauthn's types are written for it
 	"fmt"
 	"maps"
-	"net"
 	"net/http"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
+	"github.com/coreos/go-oidc/v3/oidc"
 	"github.com/go-webauthn/webauthn/webauthn"
 
 	"github.com/planloop/planloop/internal/origin"
@@ -26,8 +27,8 @@ type people struct {
 	*Server
 	host     string
 	webauthn *webauthn.WebAuthn
-	acts     map[string]pageAct // by path
-	account  account
+	acts     map[string]pageAct            // by path
+	account  atomic.Pointer[oidc.Provider] // once it has answered
 
 	mu    sync.Mutex
 	pages map[int64]*memberPage // by member
@@ -65,8 +66,7 @@ func (p *people) close() {
 type personKey struct{} // of a request's person in its context
 
 func (p *people) workspacesOf(who *person) workspaces {
-	return workspaces{p.Server, &caller{team: who.team, memberID: who.member, member: who.name},
-		&knownInbox{entries: map[string]inboxEntry{}}}
+	return workspaces{p.Server, who.caller(), &knownInbox{entries: map[string]inboxEntry{}}}
 }
 
 // page returns the review page of a member. The oldest page ends if there are too many.
@@ -139,8 +139,7 @@ func (p *people) limited(r *http.Request) string {
 	if who, err := p.signedIn(r); err == nil {
 		return fmt.Sprint("sign-in of ", who.member)
 	}
-	from, _, _ := net.SplitHostPort(r.RemoteAddr)
-	return "sign-in from " + from
+	return "sign-in from " + addressOf(r)
 }
 
 // act answers a request of the sign-in's own page.
@@ -184,7 +183,7 @@ func (p *people) review(w http.ResponseWriter, r *http.Request) {
 		p.failPage(w, r, err)
 		return
 	}
-	ctx, cancel := context.WithCancel(context.WithValue(r.Context(), personKey{}, who))
+	ctx, cancel := context.WithCancel(context.WithValue(p.acting(r, who), personKey{}, who))
 	defer cancel()
 	defer context.AfterFunc(p.ending, cancel)()
 	if r.URL.Path == "/api/events" {

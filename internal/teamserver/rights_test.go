@@ -1,7 +1,11 @@
 package teamserver_test
 
 import (
+	"context"
 	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
 
 	"github.com/planloop/planloop/internal/teamserver"
 	"github.com/planloop/planloop/internal/teamwire"
@@ -74,4 +78,79 @@ func TestRightsEndAtOnce(t *testing.T) {
 	for _, c := range both {
 		c.refuse(teamwire.CodeUpdate, "POST", trackPath+"do", c.request(note))
 	}
+}
+
+// TestNoChangeAfterRightsEnded fails if a change on the page, over MCP, or of an import is recorded although its author was removed, or the
+// token revoked, between the check of the rights and the record.
+func TestNoChangeAfterRightsEnded(t *testing.T) {
+	w := newWorld(t)
+	ann := w.as("ann", teamwire.RoleMember)
+	w.submit(w.as("ann", teamwire.RoleAgent))
+	bob, agent, laptop := w.member("bob"), w.as("bob", teamwire.RoleAgent), w.as("bob", teamwire.RoleMember)
+	approval := bob.approval("shop/main")
+	ann.must("POST", "/v1/w/shop/t/mcp/do", ann.request(setUp("Test it")), nil)
+	overMCP, err := agent.mcp(t, "/w/blue/shop/t/mcp/mcp")
+	check(t, err)
+	call(t, overMCP, "planloop_status", nil)
+	lines, _ := history(t, setUp("Write the docs"))
+	count := func() (n int) {
+		check(t, w.db.Pool().QueryRow(t.Context(), "SELECT count(*) FROM record").Scan(&n))
+		return n
+	}
+	share := func(last bool) {
+		laptop.call("POST", "/v1/w/shop/t/docs/share", teamwire.ShareRequest{Records: lines, Last: last}, nil)
+	}
+	for name, change := range map[string]func(){
+		"page": func() { bob.ask("POST", "/api/act", approval) },
+		"MCP": func() {
+			call(t, overMCP, "planloop_update", map[string]any{"tasks": []map[string]any{{"id": 1, "note": "tried"}}})
+		},
+		"share": func() { share(true) },
+	} {
+		before := count()
+		w.whileLocked("policy", change, func() { check(t, w.admin.RemoveMember(t.Context(), w.team, "bob")) })
+		want := before
+		if name == "share" {
+			want++ // the records came before; the track is not shared
+		}
+		if n := count(); n != want {
+			t.Errorf("%s: %d records, want %d", name, n, want)
+		}
+		check(t, w.admin.AddMember(t.Context(), w.team, "bob", teamwire.RoleMember))
+		bob, agent, laptop = w.member("bob"), w.as("bob", teamwire.RoleAgent), w.as("bob", teamwire.RoleMember)
+		if overMCP, err = agent.mcp(t, "/w/blue/shop/t/mcp/mcp"); err != nil {
+			t.Fatal(err)
+		}
+		call(t, overMCP, "planloop_status", nil)
+		// A change of the rules that leaves the rights only delays the change.
+		before = count()
+		w.whileLocked("policy", change, func() { check(t, w.admin.SetRole(t.Context(), w.team, "ann", teamwire.RoleAdmin)) })
+		if n := count(); n != before+1 {
+			t.Errorf("%s: %d records after a change of rules, want %d", name, n, before+1)
+		}
+	}
+}
+
+// whileLocked begins a change, lets it come to a table that is locked, acts, and waits for the change.
+func (w *world) whileLocked(table string, change, act func()) {
+	w.t.Helper()
+	tx, err := w.db.Pool().Begin(w.t.Context())
+	check(w.t, err)
+	_, err = tx.Exec(w.t.Context(), "LOCK TABLE "+pgx.Identifier{table}.Sanitize()+" IN ACCESS EXCLUSIVE MODE")
+	check(w.t, err)
+	done := make(chan struct{})
+	go func() { defer close(done); change() }()
+	for waits := false; !waits; time.Sleep(5 * time.Millisecond) {
+		select {
+		case <-done:
+			w.t.Error("the change did not look at " + table)
+			waits = true
+		default:
+			check(w.t, w.db.Pool().QueryRow(w.t.Context(), `SELECT EXISTS (SELECT FROM pg_locks
+				WHERE NOT granted AND relation = $1::regclass)`, table).Scan(&waits))
+		}
+	}
+	act()
+	check(w.t, tx.Rollback(context.Background()))
+	<-done
 }

@@ -60,6 +60,12 @@ func TestALoginWithOnlyTheServingRoleServes(t *testing.T) {
 			return err
 		}))
 	}
+	var may bool
+	check(t, db.Pool().QueryRow(t.Context(), `SELECT bool_or(has_function_privilege($1, oid, 'EXECUTE')) FROM pg_proc
+		WHERE prorettype = 'trigger'::regtype AND pronamespace = 'public'::regnamespace`, name).Scan(&may))
+	if may {
+		t.Error("the serving role may use a trigger's function")
+	}
 	for _, statement := range []string{"UPDATE record SET line = ''", "DELETE FROM record", "DELETE FROM member", "DELETE FROM audit",
 		"UPDATE audit SET actor = 'bob'", "UPDATE token SET hash = ''", "UPDATE token SET role = 'admin'", "UPDATE team SET name = 'x'",
 		"INSERT INTO notice (team, track, seq) SELECT team, id, seq FROM track", "UPDATE notice SET due = now()"} {

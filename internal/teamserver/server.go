@@ -44,7 +44,10 @@ type Server struct {
 	feeds   feeds
 	mcps    mcpServers
 	rates   rates
-	metrics metrics
+
+	strangers rates               // of look-ups, by address
+	signIns   cache[string, bool] // known as valid, by the hash of their cookie
+	metrics   metrics
 
 	ending     context.Context // done when streams must end
 	end        context.CancelFunc
@@ -56,7 +59,7 @@ func New(ctx context.Context, db *postgres.DB, opts Options) (*Server, error) {
 	s := &Server{db: db, pool: db.Pool(), opts: opts, log: cmp.Or(opts.Logger, slog.New(slog.DiscardHandler))}
 	s.opts.Rate, s.opts.CheckEvery = cmp.Or(opts.Rate, 50), cmp.Or(opts.CheckEvery, 10*time.Second)
 	s.tracks = &tracks{open: map[int64]*track{}, most: 512}
-	s.feeds.open = map[int64]*feed{}
+	s.feeds.open, s.feeds.own = map[int64]*feed{}, map[int64]int{}
 	s.mcps.open = map[mcpKey]*mcpServer{}
 	if err := s.clock.adjust(ctx, s.pool); err != nil {
 		return nil, err

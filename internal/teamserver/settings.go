@@ -122,9 +122,9 @@ func (set Settings) limits() plan.Limits {
 // rules are everything of a team that a decision about a track depends on.
 type rules struct {
 	settings Settings
-	members  []string // not removed
-	sharing  int64    // the member that is importing a history; 0: none
-	number   int64    // grows with each change of these and of callers' rights
+	members  plan.Members // not removed
+	sharing  int64        // the member that is importing a history; 0: none
+	number   int64        // grows with each change of these and of callers' rights
 
 	chain string        // of the track
 	seq   plan.Revision // of its last record
@@ -148,7 +148,7 @@ func rulesIn(ctx context.Context, tx pgx.Tx, team, workspace int64) (rules, erro
 
 const rulesQuery = `SELECT coalesce((SELECT rules FROM team WHERE id = $1), 0),
 		coalesce((SELECT settings FROM policy WHERE team = $1 AND workspace IN (0, $2) ORDER BY workspace DESC LIMIT 1), '{}'),
-		(SELECT coalesce(array_agg(name ORDER BY name), '{}') FROM member WHERE team = $1 AND removed IS NULL),
+		(SELECT coalesce(jsonb_object_agg(name, created), '{}') FROM member WHERE team = $1 AND removed IS NULL),
 		coalesce((SELECT member FROM sharing WHERE track = $3), 0),
 		coalesce((SELECT chain FROM track WHERE id = $3), ''), coalesce((SELECT seq FROM track WHERE id = $3), 0),
 		coalesce((SELECT seq FROM record WHERE team = $1 AND track = $3 AND key = $4), 0)`

@@ -13,6 +13,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/planloop/planloop/internal/store"
+	"github.com/planloop/planloop/internal/store/postgres"
 	"github.com/planloop/planloop/internal/teamwire"
 	"github.com/planloop/planloop/plan"
 )
@@ -32,57 +33,91 @@ func (s *Server) share(_ http.ResponseWriter, r *http.Request, c *caller) (any, 
 		return nil, err
 	}
 	defer release()
+	records, err := s.checkRecords(r.Context(), t, &req) // before a claim of the track's name
+	if err != nil {
+		return nil, err
+	}
 	head, err := t.log.Head(r.Context())
 	if err != nil {
 		return nil, err
 	}
-	if err := s.beginSharing(r.Context(), c, t, head.Seq == 0, req.After == 0); err != nil {
+	if err := s.beginSharing(r.Context(), c, t, req.After == 0); err != nil {
 		return nil, err
 	}
 	if head.Seq != req.After && req.After > 0 {
 		return nil, wrong(teamwire.CodeChanged, fmt.Sprintf("the track has %d records, not %d", head.Seq, req.After),
 			"share it from the beginning")
 	}
-	if head, err = s.importRecords(r.Context(), t, head, req.After, req.Records); err != nil {
+	ctx := withRights(r.Context(), c, func(ctx context.Context) (*caller, error) { // and still the one that shares the track
+		if c, err = s.readAgain(r); err == nil {
+			err = s.beginSharing(ctx, c, t, false)
+		}
+		return c, err
+	})
+	was := head
+	if head, err = t.importRecords(ctx, head, req.After, records); err != nil {
+		if errors.Is(err, store.ErrConflict) && was.Seq == 0 && head.Seq == 0 { // the team began the track first
+			err = cmp.Or(s.dropClaim(r.Context(), c, t), hasTrack())
+		}
 		return nil, err
 	}
 	if !req.Last {
 		return teamwire.ShareReply{Head: head}, nil
 	}
 	from := c.member + "'s " + c.machine
-	rules, err := s.readRules(r.Context(), t.team, t, "")
-	if err != nil {
-		return nil, err
+	end := change{by: plan.NewActor(plan.ChannelEngine, c.member), action: plan.ShareTrack{From: from}, after: head.Seq}
+	for round := 0; ; round++ {
+		rules, err := s.readRules(r.Context(), t.team, t, "")
+		if err != nil {
+			return nil, err
+		}
+		end.relied = c.relied(rules.number)
+		reply, err := s.decide(r.Context(), t, rules, end)
+		if err == nil {
+			return teamwire.ShareReply{Head: reply.Head}, s.endSharing(r.Context(), c, t, from)
+		}
+		if round == 5 || !errors.Is(err, postgres.ErrOld) {
+			return nil, err
+		}
+		if c, err = s.readAgain(r); err != nil {
+			return nil, err
+		}
 	}
-	reply, err := s.decide(r.Context(), t, rules, change{by: plan.NewActor(plan.ChannelEngine, c.member),
-		action: plan.ShareTrack{From: from}, after: head.Seq})
-	if err != nil {
-		return nil, err
-	}
-	return teamwire.ShareReply{Head: reply.Head}, s.endSharing(r.Context(), c, t, from)
 }
 
 // beginSharing claims a track for the caller's import, or finds that this machine of the caller has. The first part of an import claims an
 // empty track; it also replaces an import that the same member has abandoned, or that of any member for an admin.
-func (s *Server) beginSharing(ctx context.Context, c *caller, t *track, isEmpty, isFirst bool) error {
+func (s *Server) beginSharing(ctx context.Context, c *caller, t *track, isFirst bool) error {
 	var member int64
 	var machine string
 	err := s.db.InTeam(ctx, c.team, func(tx pgx.Tx) error {
 		if isFirst {
 			if _, err := tx.Exec(ctx, `INSERT INTO sharing (track, team, member, machine)
-				SELECT $1, $2, $3, $4 WHERE $5 OR EXISTS (SELECT FROM sharing WHERE track = $1)
+				SELECT $1, $2, $3, $4 FROM track WHERE id = $1 AND (seq = 0 OR EXISTS (SELECT FROM sharing WHERE track = $1))
 				ON CONFLICT (track) DO UPDATE SET member = excluded.member, machine = excluded.machine, begun = now()
-				WHERE sharing.member = excluded.member OR $6 OR $5 AND sharing.begun < now() - interval '1 hour'`,
-				t.id, c.team, c.memberID, c.machine, isEmpty, c.role == teamwire.RoleAdmin); err != nil {
+				WHERE sharing.member = excluded.member OR $5 OR sharing.begun < now() - interval '1 hour'
+					AND (SELECT seq FROM track WHERE id = excluded.track) = 0`,
+				t.id, c.team, c.memberID, c.machine, c.role == teamwire.RoleAdmin); err != nil {
 				return err
 			}
 		}
 		return tx.QueryRow(ctx, "SELECT member, machine FROM sharing WHERE track = $1", t.id).Scan(&member, &machine)
 	})
 	if errors.Is(err, pgx.ErrNoRows) || err == nil && (member != c.memberID || machine != c.machine) {
-		return wrong(teamwire.CodeExists, "the team has this track already", "share yours under another name, or pull the team's")
+		return hasTrack()
 	}
 	return err
+}
+
+func hasTrack() error {
+	return wrong(teamwire.CodeExists, "the team has this track already", "share yours under another name, or pull the team's")
+}
+
+func (s *Server) dropClaim(ctx context.Context, c *caller, t *track) error {
+	return s.db.InTeam(ctx, c.team, func(tx pgx.Tx) error {
+		_, err := tx.Exec(ctx, "DELETE FROM sharing WHERE track = $1 AND member = $2", t.id, c.memberID)
+		return err
+	})
 }
 
 func (s *Server) endSharing(ctx context.Context, c *caller, t *track, from string) error {
@@ -94,41 +129,51 @@ func (s *Server) endSharing(ctx context.Context, c *caller, t *track, from strin
 	})
 }
 
-// importRecords appends records to a log with this head, or, as the first of an import, replaces what an abandoned one has left.
-func (s *Server) importRecords(ctx context.Context, t *track, head store.Head, after plan.Revision, lines []string) (store.Head, error) {
+// checkRecords decodes the records of a request. They must follow from those that the track has.
+func (s *Server) checkRecords(ctx context.Context, t *track, req *teamwire.ShareRequest) (records []plan.Record, err error) {
+	if len(req.Records) == 0 && !req.Last {
+		return nil, wrong(teamwire.CodeInvalid, "the request has no records", "send some")
+	}
 	var state plan.State
-	if after > 0 {
-		var err error
+	if req.After > 0 {
 		if state, err = t.session.State(ctx); err != nil {
-			return head, err
+			return nil, err
 		}
 	}
-	var records []plan.Record
 	latest := s.clock.now().Add(time.Minute)
-	for i, line := range lines {
+	for i, line := range req.Records {
 		record, err := readShared(line)
-		if err == nil && (record.Seq != after+plan.Revision(i)+1 || record.Time.After(latest)) {
+		if err == nil && (record.Seq != req.After+plan.Revision(i)+1 || record.Time.After(latest)) {
 			err = errors.New("its number or its time is not the next one")
 		}
 		if err == nil {
 			state, err = foldShared(state, &record)
 		}
 		if err != nil {
-			return head, wrong(teamwire.CodeInvalid, fmt.Sprintf("record %d cannot be imported: %s", int(after)+i+1,
+			return nil, wrong(teamwire.CodeInvalid, fmt.Sprintf("record %d cannot be imported: %s", int(req.After)+i+1,
 				plan.Shorten(err.Error(), 300)), "check the track with planloop doctor")
 		}
 		records = append(records, record)
 	}
-	add := t.log.Append
+	return records, nil
+}
+
+// importRecords appends records to a log with this head, or, as the first of an import, replaces what an abandoned one has left.
+func (t *track) importRecords(ctx context.Context, head store.Head, after plan.Revision, records []plan.Record) (store.Head, error) {
+	log := rightsLog{t.log}
+	add := log.Append
 	if after < head.Seq {
-		add = t.log.Purge
+		add = log.Purge
 	}
-	for _, record := range records { // only once all of them are good
-		var err error
-		if head, err = add(ctx, record); err != nil {
+	for _, record := range records {
+		now, err := add(ctx, record)
+		for errors.Is(err, postgres.ErrOld) { // again, with the new rights
+			now, err = add(ctx, record)
+		}
+		if err != nil {
 			return head, err
 		}
-		add = t.log.Append
+		head, add = now, log.Append
 	}
 	return head, nil
 }

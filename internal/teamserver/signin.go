@@ -51,6 +51,7 @@ type person struct {
 	teamName, name string
 	role           teamwire.Role
 	since          time.Time // of the sign-in
+	rules          int64     // number of the team's rules when it was read
 	credentials    []webauthn.Credential
 }
 
@@ -82,19 +83,45 @@ func relyingParty(address string) (w *webauthn.WebAuthn, host string, err error)
 // servers on other ports of this host get the cookie, too. Nothing else admits to the page, least of all a token.
 func (s *Server) signedIn(r *http.Request) (*person, error) {
 	var p person
+	var hash []byte
 	cookie, err := r.Cookie(signInCookie)
+	if err == nil {
+		hash = hashToken(cookie.Value)
+		err = s.mayLookUp(r, s.signIns.get(string(hash)))
+	}
 	if err == nil {
 		key := hashToken(r.Header.Get("Planloop-Key"))
 		if r.Method == http.MethodGet && !strings.HasPrefix(r.URL.Path, "/api/") {
 			key = nil
 		}
-		err = s.pool.QueryRow(r.Context(), "SELECT team, team_name, member, member_name, role, since FROM signed_in($1, $2)",
-			hashToken(cookie.Value), key).Scan(&p.team, &p.teamName, &p.member, &p.name, &p.role, &p.since)
+		err = s.pool.QueryRow(r.Context(), `SELECT s.team, team_name, member, member_name, role, since, rules
+			FROM signed_in($1, $2) s JOIN team ON team.id = s.team`, hash, key).
+			Scan(&p.team, &p.teamName, &p.member, &p.name, &p.role, &p.since, &p.rules)
+	}
+	if err == nil {
+		s.signIns.set(string(hash), true)
 	}
 	if errors.Is(err, http.ErrNoCookie) || errors.Is(err, pgx.ErrNoRows) {
+		s.signIns.drop(string(hash))
 		return nil, wrong(teamwire.CodeToken, "this browser is not signed in, or no longer", "sign in at "+s.opts.Address+"/signin")
 	}
 	return &p, err
+}
+
+// caller returns the person as the author of changes.
+func (p *person) caller() *caller {
+	return &caller{team: p.team, memberID: p.member, member: p.name, rules: p.rules, expires: p.since.Add(signInLasts)}
+}
+
+// acting returns a context for changes of a request's person.
+func (s *Server) acting(r *http.Request, who *person) context.Context {
+	return withRights(r.Context(), who.caller(), func(ctx context.Context) (*caller, error) {
+		again, err := s.signedIn(r.WithContext(ctx))
+		if err != nil {
+			return nil, err
+		}
+		return again.caller(), nil
+	})
 }
 
 // ceremony is the data to check the answer of a browser: from a passkey, or from the provider of accounts.
@@ -172,7 +199,7 @@ func byPerson[In any](p *people, do func(context.Context, *person, In) (any, err
 		if err != nil {
 			return nil, err
 		}
-		return do(r.Context(), who, in)
+		return do(p.acting(r, who), who, in)
 	})
 }
 
@@ -358,6 +385,7 @@ func (p *people) enter(w http.ResponseWriter, r *http.Request, who *person, how 
 	if err != nil {
 		return nil, err
 	}
+	p.signIns.set(string(hash), true)
 	setCookie(w, signInCookie, secret, signInLasts)
 	return entered{key, who.name, who.teamName}, nil
 }

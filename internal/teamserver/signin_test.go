@@ -307,6 +307,13 @@ func TestMembersVote(t *testing.T) {
 	w.submit(w.as("bob", teamwire.RoleAgent))
 	first := ann.approval("shop/main")
 	ann.must("POST", "/api/act", first, nil)
+	check(t, w.admin.RemoveMember(t.Context(), w.team, "ann"))
+	check(t, w.admin.AddMember(t.Context(), w.team, "ann", teamwire.RoleMember))
+	ann = w.member("ann")
+	if text := fmt.Sprint(eve.view("shop/main").Draft.Situation); !strings.Contains(text, "2 approvals") {
+		t.Errorf("a vote counts again after its member left and came back: %s", text)
+	}
+	ann.must("POST", "/api/act", ann.approval("shop/main"), nil)
 	if v := eve.view("shop/main"); v.Phase != plan.PhaseSubmitted || v.Draft == nil {
 		t.Errorf("after one vote of two the phase is %s", v.Phase)
 	} else if text := fmt.Sprint(v.Headline, v.Situation, v.Draft.Situation, v.Waiting); !strings.Contains(text, "1 more approval") {

@@ -148,7 +148,7 @@ func (all *tracks) use(s *Server, ids trackIDs) *track {
 			t.main = all.use(s, trackIDs{team: ids.team, workspace: ids.workspace, main: ids.main, id: ids.main, name: mainTrack})
 			opts.Main = t.main.session
 		}
-		t.session = session.New(t.log, opts)
+		t.session = session.New(rightsLog{t.log}, opts)
 		all.open[t.id] = t
 	}
 	t.uses++
@@ -262,9 +262,15 @@ func (p presence) LastActivity() (last time.Time) {
 	return last
 }
 
-// see notes signs of life by the time of each name. Laptops send them regularly, so that their end says something; one of the zero time
-// says that the agent is gone. The database's clock counts; an earlier time is believed, a later one is not.
+// mostSeen bounds the agents of a member that a workspace remembers.
+const mostSeen = 500
+
+// see notes signs of life of a member's agents by the time of each name. Laptops send them regularly, so that their end says something;
+// one of the zero time says that the agent is gone. The database's clock counts; an earlier time is believed, a later one is not.
 func (s *Server) see(ctx context.Context, team, workspace int64, seen map[string]time.Time, regularly bool) error {
+	if len(seen) == 0 {
+		return nil
+	}
 	names := slices.Collect(maps.Keys(seen))
 	at := make([]time.Time, len(names))
 	gone := make([]bool, len(names))
@@ -278,8 +284,9 @@ func (s *Server) see(ctx context.Context, team, workspace int64, seen map[string
 			ON CONFLICT (workspace, name) DO UPDATE SET at = greatest(s.at, excluded.at), heard = coalesce(excluded.heard, s.heard),
 			gone = excluded.gone`, team, workspace, names, at, gone, regularly)
 		if err == nil {
-			_, err = tx.Exec(ctx, "DELETE FROM sighting WHERE workspace = $1 AND greatest(at, heard) < now() - interval '7 days'",
-				workspace)
+			_, err = tx.Exec(ctx, `DELETE FROM sighting WHERE workspace = $1 AND (greatest(at, heard) < now() - interval '7 days'
+				OR name IN (SELECT name FROM sighting WHERE workspace = $1 AND split_part(name, '/', 1) = $2
+					ORDER BY greatest(at, heard) DESC OFFSET $3))`, workspace, plan.MemberOf(names[0]), mostSeen)
 		}
 		return err
 	})

@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/url"
+	"slices"
+	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"golang.org/x/sync/errgroup"
 
 	"github.com/planloop/planloop/internal/notify"
 	"github.com/planloop/planloop/internal/outbound"
@@ -18,8 +20,8 @@ import (
 
 const (
 	noticesEvery  = 2 * time.Second
-	noticesAtOnce = 4
-	mostTries     = 5 // of a notice: the last one 85 minutes after the first
+	noticesAtOnce = 32 // of as many teams, so that a slow webhook delays only its own team
+	mostTries     = 5  // of a notice: the last one 85 minutes after the first
 	webhookWait   = 15 * time.Second
 )
 
@@ -48,15 +50,25 @@ type dueNotice struct {
 func (s *Server) sendNotices() {
 	tick := time.NewTicker(noticesEvery)
 	defer tick.Stop()
-	var sending errgroup.Group
-	sending.SetLimit(noticesAtOnce)
+	busy, sent := map[int64]bool{}, make(chan int64) // teams
+	var sending sync.WaitGroup
 	defer sending.Wait()
 	for s.ending.Err() == nil {
 		var n dueNotice
-		err := s.pool.QueryRow(s.ending, "SELECT id, team, workspace, track, seq, tries FROM claim_notice()").
-			Scan(&n.id, &n.team, &n.workspace, &n.track, &n.seq, &n.tries)
+		err := pgx.ErrNoRows
+		if len(busy) < noticesAtOnce {
+			err = s.pool.QueryRow(s.ending, "SELECT id, team, workspace, track, seq, tries FROM claim_notice($1)",
+				slices.AppendSeq([]int64{}, maps.Keys(busy))).Scan(&n.id, &n.team, &n.workspace, &n.track, &n.seq, &n.tries)
+		}
 		if err == nil {
-			sending.Go(func() error { s.sendNotice(s.ending, n); return nil })
+			busy[n.team] = true
+			sending.Go(func() {
+				s.sendNotice(s.ending, n)
+				select {
+				case sent <- n.team:
+				case <-s.ending.Done():
+				}
+			})
 			continue
 		}
 		if !errors.Is(err, pgx.ErrNoRows) && s.ending.Err() == nil {
@@ -64,6 +76,8 @@ func (s *Server) sendNotices() {
 		}
 		select {
 		case <-s.ending.Done():
+		case team := <-sent:
+			delete(busy, team)
 		case <-tick.C:
 		}
 	}

@@ -2,6 +2,7 @@ package teamserver_test
 
 import (
 	"encoding/json" // as a chat reads it
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -103,6 +104,34 @@ func TestAWebhookIsCalledOnce(t *testing.T) {
 	w.settle(t)
 	if len(c.calls) > 0 {
 		t.Errorf("the webhook was called again with %v", <-c.calls)
+	}
+}
+
+// TestASlowWebhookDelaysItsTeamAlone fails if another team's notice waits for a webhook that does not answer.
+func TestASlowWebhookDelaysItsTeamAlone(t *testing.T) {
+	w, c := newDatabase(t), newChat(t)
+	release := make(chan struct{})
+	slow := httptest.NewTLSServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-release }))
+	t.Cleanup(slow.Close)
+	t.Cleanup(func() { close(release) })
+	red := w.newTeam("red")
+	check(t, w.admin.SetSettings(t.Context(), w.team, "", []byte(`{"webhook": "`+slow.URL+`/hook"}`)))
+	check(t, w.admin.SetSettings(t.Context(), red, "", []byte(`{"webhook": "`+c.URL+`/hook/secret"}`)))
+	w.http = w.serve(teamserver.Options{Webhooks: c.Client()})
+	submit := plan.SubmitPlan{Outline: plan.Outline{Objective: "Ship the shop"}, Steps: setUp("").Steps}
+	ann, other := w.as("ann", teamwire.RoleMember), &client{t: t, address: w.http.URL, token: w.token(red, "ann", teamwire.RoleMember)}
+	for i := range 6 {
+		path := fmt.Sprintf("/v1/w/shop/t/t%d/do", i)
+		ann.must("POST", path, ann.request(setUp("Begin")), nil)
+		ann.must("POST", path, ann.request(plan.EnterMode{}), nil)
+		ann.must("POST", path, ann.request(submit), nil)
+	}
+	other.do(plan.EnterMode{})
+	other.do(submit)
+	select {
+	case <-c.calls:
+	case <-time.After(10 * time.Second): // a webhook has 15 s
+		t.Error("the webhook of another team waits")
 	}
 }
 

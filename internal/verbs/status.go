@@ -347,7 +347,7 @@ func (s *Service) changesSince(ctx context.Context, state plan.State, c Caller, 
 			return nil, fmt.Errorf("read the changes since revision %d: %w", since, err)
 		}
 		if record.Seq <= state.Revision {
-			part.Texts = append(part.Texts, safetext.AfterLabel(fmt.Sprintf("%d: %s", record.Seq, history.Sentence(record))))
+			part.Texts = append(part.Texts, safetext.AfterLabel(fmt.Sprintf("%d: %s", record.Seq, history.SentenceIn(state, record))))
 		}
 	}
 	shown, left := tokens.Fit([]tokens.Part{part}, changesRoom)

@@ -21,7 +21,7 @@ var migrations embed.FS
 
 const (
 	// oldestSchema is the first schema that has every table the servers need.
-	oldestSchema = 6
+	oldestSchema = 7
 
 	schemaTable = "goose_db_version"
 

@@ -40,7 +40,7 @@ export interface Progress {
   checked?: string;
 }
 
-export type Way = 'person' | 'person (shared terminal)' | 'client-confirmed';
+export type Way = 'person' | 'person (shared terminal)' | 'client-confirmed' | 'before sharing';
 
 export interface Approval {
   by: string;
