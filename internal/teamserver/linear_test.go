@@ -39,7 +39,7 @@ func (l *laptop) copyVia(t *testing.T, w *wire) (*session.Session, *team.Copy) {
 	return s, c
 }
 
-// operation is what a laptop did with a track, and saw.
+// operation is a laptop's change or read of a track, with its result.
 type operation struct {
 	track  string
 	isRead bool
@@ -180,8 +180,8 @@ func (l *laptop) addTwice(ctx context.Context, title string, basis *plan.Basis) 
 	return first.seq, errors.Join(first.err, second.err)
 }
 
-// TestChangesAreLinearizable: what laptops change and read at three servers could have been done one after the other, although servers are
-// killed and connections are cut.
+// TestChangesAreLinearizable: the changes and reads of laptops at three servers could have been made one after the other, although servers
+// are killed and connections are cut.
 func TestChangesAreLinearizable(t *testing.T) {
 	laptops, servers := newFleet(t, postgrestest.Start(t), 3, testenv.Count(4, 6, 20), 2)
 	h := &historian{began: time.Now(), done: make(chan struct{})}

@@ -53,8 +53,10 @@ func (s *Server) sendNotices() {
 	defer sending.Wait()
 	for s.ending.Err() == nil {
 		var n dueNotice
-		err := s.pool.QueryRow(s.ending, "SELECT id, team, workspace, track, seq, tries FROM claim_notice()").
+		limited, cancel := context.WithTimeout(s.ending, answerWithin)
+		err := s.pool.QueryRow(limited, "SELECT id, team, workspace, track, seq, tries FROM claim_notice()").
 			Scan(&n.id, &n.team, &n.workspace, &n.track, &n.seq, &n.tries)
+		cancel()
 		if err == nil {
 			sending.Go(func() error { s.sendNotice(s.ending, n); return nil })
 			continue

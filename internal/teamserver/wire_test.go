@@ -19,7 +19,7 @@ type wire struct {
 	change   sync.Cond
 	isSilent bool
 	isClosed bool
-	only     string // silence concerns the connections whose client has sent this; "": all
+	only     string // silence concerns connections on which the client has sent this; "": all
 	after    string // silence begins after the next request with this
 	conns    map[*carried]struct{}
 }
@@ -27,7 +27,7 @@ type wire struct {
 type carried struct {
 	client, server net.Conn
 	isNamed        bool // its client has sent wire.only
-	isForgotten    bool // whatever is sent is lost
+	isForgotten    bool // nothing arrives
 }
 
 // newWire returns a wire from an address to the first of the targets that accepts a connection.
@@ -76,7 +76,7 @@ func newDatabaseWire(t *testing.T, dsn string) (*wire, string) {
 	return w, strings.Replace(dsn, "host="+dir, "host="+own, 1)
 }
 
-// silence keeps everything that is sent from now on.
+// silence keeps everything that is sent later.
 func (w *wire) silence() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -99,8 +99,8 @@ func (w *wire) waitForSilence() {
 	}
 }
 
-// heal delivers what was kept. If the connections are forgotten, it and all that they send later is lost, as in a firewall that has dropped
-// them.
+// heal delivers everything that was kept. If the connections are forgotten, this and all that they send later is lost, as in a firewall
+// that has dropped them.
 func (w *wire) heal(isForgotten bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -126,7 +126,7 @@ func (w *wire) cut() {
 
 func (w *wire) concerns(c *carried) bool { return w.only == "" || c.isNamed }
 
-// pass waits until what a connection sends may pass, and reports whether it arrives.
+// pass waits until a connection may send, and reports whether it arrives.
 func (w *wire) pass(c *carried, request []byte) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
