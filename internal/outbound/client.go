@@ -59,6 +59,7 @@ func NewStream(address *url.URL, given *http.Client, logger *slog.Logger) *Clien
 	c := New(address, Limits{}, given, logger)
 	if own, ok := c.http.Transport.(*http.Transport); ok && given == nil {
 		own.DisableKeepAlives, own.MaxIdleConnsPerHost, own.IdleConnTimeout = false, 4, time.Minute
+		own.HTTP2 = &http.HTTP2Config{SendPingTimeout: 5 * time.Second, PingTimeout: 3 * time.Second} // else a dead connection is kept
 	}
 	return c
 }

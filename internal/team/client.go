@@ -137,6 +137,7 @@ func (c *Client) send(ctx context.Context, method, path string, header http.Head
 	secrets := []string{c.token}
 	response, failure := to.Send(ctx, method, outbound.Message{Header: header, Body: body, Secrets: secrets})
 	if failure != nil {
+		c.Close() // other connections may have died, too, as when a laptop moves
 		return nil, &Offline{cause: failure, MayHaveChanged: method == http.MethodPost}
 	}
 	if response.StatusCode < 300 {

@@ -4,14 +4,17 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"encoding/pem"
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -380,5 +383,63 @@ func TestALeftCopyIsNotFilled(t *testing.T) {
 	testenv.Check(t, os.Remove(filepath.Join(l.dir, team.PlaceFile)))
 	if err := l.copy.Update(t.Context(), l.session); err == nil || !strings.Contains(err.Error(), "has left the track") {
 		t.Errorf("got %v", err)
+	}
+}
+
+// mortal is a listener that can let its connections die: nothing that is sent to them arrives.
+type mortal struct {
+	net.Listener
+	deaths atomic.Int32
+}
+
+type mortalConn struct {
+	net.Conn
+	of   *mortal
+	born int32
+}
+
+func (m *mortal) Accept() (net.Conn, error) {
+	conn, err := m.Listener.Accept()
+	return mortalConn{conn, m, m.deaths.Load()}, err
+}
+
+func (c mortalConn) Read(data []byte) (int, error) {
+	n, err := c.Conn.Read(data)
+	for err == nil && c.of.deaths.Load() > c.born {
+		n, err = c.Conn.Read(data)
+	}
+	return n, err
+}
+
+// TestADeadConnectionIsLeft: calls soon take a new connection if theirs died without a word, as when a laptop moves. HTTP/2 keeps a
+// connection in spite of calls without an answer.
+func TestADeadConnectionIsLeft(t *testing.T) {
+	s := newServer(t)
+	web := httptest.NewUnstartedServer(s.http.Config.Handler)
+	listener := &mortal{Listener: web.Listener}
+	web.Listener, web.EnableHTTP2 = listener, true
+	web.StartTLS()
+	t.Cleanup(web.Close)
+	trusted := filepath.Join(t.TempDir(), "cert.pem")
+	testenv.Check(t, os.WriteFile(trusted, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: web.Certificate().Raw}), 0o600))
+	t.Setenv("SSL_CERT_FILE", trusted)
+	m := s.member()
+	m.Address = web.URL
+	client, err := team.NewClient(m, discard)
+	testenv.Check(t, err)
+	t.Cleanup(client.Close)
+	_, err = client.Me(t.Context())
+	testenv.Check(t, err)
+	listener.deaths.Add(1)
+	for began := time.Now(); ; {
+		short, cancel := context.WithTimeout(t.Context(), time.Second)
+		_, err := client.Me(short)
+		cancel()
+		if err == nil {
+			break
+		}
+		if time.Since(began) > 15*time.Second {
+			t.Fatalf("the dead connection is still used: %v", err)
+		}
 	}
 }

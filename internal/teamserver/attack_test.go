@@ -415,28 +415,43 @@ func TestARepeatedKeyIsAnsweredAsTheFirstTime(t *testing.T) {
 	w := newWorld(t)
 	ann, bob := w.as("ann", teamwire.RoleMember), w.as("bob", teamwire.RoleMember)
 	ann.do(setUp("Ship the shop"))
-	request := ann.request(plan.AddSteps{Steps: []plan.NewStep{{Spec: plan.Spec{Title: "Test it"}}}})
 	second := &client{t: t, address: w.serve(teamserver.Options{}).URL, token: ann.token}
 	type answer struct {
 		seq    plan.Revision
 		status int
 	}
-	answers := make(chan answer)
-	for i := range 8 {
-		go func() {
-			var reply teamwire.DoReply
-			status, _ := []*client{ann, second}[i%2].call("POST", trackPath+"do", request, &reply)
-			answers <- answer{reply.Seq, status}
-		}()
-	}
-	for range 8 {
-		if got := <-answers; got != (answer{2, 200}) {
-			t.Errorf("a try was answered with %+v", got)
+	add := plan.AddSteps{Steps: []plan.NewStep{{Spec: plan.Spec{Title: "Test it"}}}}
+	var request teamwire.DoRequest
+	var state plan.State
+	var last plan.Revision
+	for range 20 {
+		ann.do(add) // the second server has not read it
+		var got teamwire.Records
+		ann.must("GET", trackPath+"records?after=0", nil, &got)
+		for _, record := range records(t, got.Head, got.Records)[state.Revision:] {
+			state = plan.Fold(state, record)
+		}
+		request, last = ann.request(add), got.Head.Seq+1
+		basis := plan.BasisOf(state)
+		request.Basis = &basis
+		answers := make(chan answer)
+		for i := range 8 {
+			go func() {
+				var reply teamwire.DoReply
+				status, _ := []*client{ann, second}[i%2].call("POST", trackPath+"do", request, &reply)
+				answers <- answer{reply.Seq, status}
+			}()
+		}
+		for range 8 {
+			if got := <-answers; got != (answer{last, 200}) {
+				t.Errorf("a try was answered with %+v, want record %d", got, last)
+			}
 		}
 	}
 	var reply teamwire.DoReply
 	request.Agent = "codex"
-	if bob.must("POST", trackPath+"do", request, &reply); reply.Seq != 3 {
+	request.Basis = nil
+	if bob.must("POST", trackPath+"do", request, &reply); reply.Seq != last+1 {
 		t.Errorf("bob's own request with ann's key was answered with record %d", reply.Seq)
 	}
 }

@@ -132,6 +132,9 @@ func (l rightsLog) Append(ctx context.Context, r plan.Record) (store.Head, error
 // usedEvery limits how often the last use of a token is noted.
 const usedEvery = time.Minute
 
+// callerWait bounds a look at the database for a caller, as long as laptops wait.
+const callerWait = 5 * time.Second
+
 // authenticate returns the holder of a token: it is known, has not expired, and neither it nor its
 // member was removed. The database's clock counts.
 func (s *Server) authenticate(ctx context.Context, header string) (*caller, error) {
@@ -139,6 +142,8 @@ func (s *Server) authenticate(ctx context.Context, header string) (*caller, erro
 	if !isBearer || !strings.HasPrefix(token, tokenPrefix) || len(token) > 200 {
 		return nil, wrong(teamwire.CodeToken, "the request has no token", "send the header Authorization: Bearer TOKEN")
 	}
+	ctx, cancel := context.WithTimeout(ctx, callerWait)
+	defer cancel()
 	hash := hashToken(token)
 	c := caller{read: time.Now()}
 	err := s.pool.QueryRow(ctx, `SELECT t.token, t.team, t.team_name, t.member, t.member_name, t.machine, t.role, t.format, t.expires,
@@ -162,6 +167,8 @@ func (s *Server) noteUse(ctx context.Context, c *caller, format int) error {
 	if !c.isUnused {
 		return nil
 	}
+	ctx, cancel := context.WithTimeout(ctx, callerWait)
+	defer cancel()
 	return s.db.InTeam(ctx, c.team, func(tx pgx.Tx) error {
 		_, err := tx.Exec(ctx, "UPDATE token SET used = now(), format = $2 WHERE id = $1", c.token, format)
 		return err

@@ -1,6 +1,7 @@
 package teamserver
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -92,7 +93,15 @@ func (s *Server) doAs(r *http.Request, c *caller, req *teamwire.DoRequest, ch ch
 	if t.main != nil {
 		ch.relied.Main = t.main.log
 	}
-	return s.decide(ctx, t, rules, ch)
+	reply, err = s.decide(ctx, t, rules, ch)
+	if !now || !isAnswer(err) || err == nil && reply.Seq > 0 {
+		return reply, err
+	}
+	seq, isMade, failed := t.log.ByKey(ctx, ch.key) // by another try, which may be the reason for this answer
+	if rules.keyed = seq; failed == nil && isMade {
+		return s.decide(ctx, t, rules, ch)
+	}
+	return reply, cmp.Or(failed, err)
 }
 
 // decodeAction reads an action that a token may ask for at all.

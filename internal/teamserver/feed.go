@@ -151,7 +151,9 @@ func (s *Server) follow(ctx context.Context, f *feed) {
 	elsewhere := map[int64]bool{} // tracks of the team's other workspaces
 	for all := true; ctx.Err() == nil; {
 		if all || len(ids) > 0 {
-			heads, err := s.heads(ctx, f.team, f.workspace, ids...)
+			limited, cancel := context.WithTimeout(ctx, feedEvery)
+			heads, err := s.heads(limited, f.team, f.workspace, ids...)
+			cancel()
 			if err != nil && ctx.Err() == nil {
 				s.log.Warn("the heads of a workspace cannot be read", "error", err)
 			}

@@ -66,8 +66,12 @@ func (s *Server) ready(w http.ResponseWriter, r *http.Request) {
 	io.WriteString(w, "ok\n")
 }
 
+// answerWithin bounds the time of a request while the database is silent.
+const answerWithin = 20 * time.Second
+
 // serve authenticates the caller, limits the rate, and writes the endpoint's answer.
 func (s *Server) serve(pattern string, answer endpoint) http.Handler {
+	mayWait := strings.HasSuffix(pattern, "/events") || strings.HasSuffix(pattern, "/records")
 	find := s.authenticate
 	if strings.HasSuffix(pattern, "/do") || strings.HasSuffix(pattern, "/records") { // they confirm the caller themselves
 		find = s.recall
@@ -78,6 +82,11 @@ func (s *Server) serve(pattern string, answer endpoint) http.Handler {
 		out.Header().Set("Cache-Control", "no-store")
 		out.Header().Set("X-Content-Type-Options", "nosniff")
 		r.Body = http.MaxBytesReader(w, r.Body, teamwire.MaxBody)
+		if !mayWait {
+			ctx, cancel := context.WithTimeout(r.Context(), answerWithin)
+			defer cancel()
+			r = r.WithContext(ctx)
+		}
 		c, err := s.admit(r, find)
 		var value any
 		if err == nil {

@@ -122,15 +122,23 @@ func (l *laptop) send(ctx context.Context, server *process, method, path string,
 
 // change sends a change to one server after the other, until one acknowledges it.
 func (l *laptop) change(ctx context.Context, key string, a plan.Action) (plan.Revision, error) {
+	return l.changeOn(ctx, key, a, nil)
+}
+
+// changeOn is change for one that relies on a basis. It returns 0 if the basis is another.
+func (l *laptop) changeOn(ctx context.Context, key string, a plan.Action, basis *plan.Basis) (plan.Revision, error) {
 	action, err := store.EncodeAction(a)
 	if err != nil {
 		return 0, err
 	}
-	request := teamwire.DoRequest{Key: fmt.Sprint(l.id, " ", key), Agent: fmt.Sprint("codex", l.id), Action: action}
+	request := teamwire.DoRequest{Key: fmt.Sprint(l.id, " ", key), Agent: fmt.Sprint("codex", l.id), Basis: basis, Action: action}
 	for try, began := 0, time.Now(); ; try++ {
 		var reply teamwire.DoReply
 		if err = l.send(ctx, l.servers[(l.id+try)%len(l.servers)], "POST", "/v1/w/shop/t/"+l.track+"/do", request, &reply); err == nil {
 			return reply.Seq, nil
+		}
+		if strings.HasPrefix(err.Error(), "409 ") && basis != nil {
+			return 0, nil
 		}
 		if ctx.Err() != nil || time.Since(began) > 2*time.Minute {
 			return 0, fmt.Errorf("laptop %d, change %s: %w", l.id, key, err)
@@ -307,14 +315,9 @@ func checkRecords(t *testing.T, laptops []*laptop) map[string]store.Head {
 		if _, isDone := heads[l.track]; isDone {
 			continue
 		}
-		var lines []string
-		for more := true; more; {
-			var got teamwire.Records
-			path := fmt.Sprintf("/v1/w/shop/t/%s/records?after=%d", l.track, len(lines))
-			check(t, l.send(t.Context(), l.servers[0], "GET", path, nil, &got))
-			lines, heads[l.track], more = append(lines, got.Records...), got.Head, got.More
-		}
-		for _, record := range records(t, heads[l.track], lines) {
+		var list []plan.Record
+		heads[l.track], list = l.readAll(t)
+		for _, record := range list {
 			for _, event := range record.Events {
 				if noted, is := event.(plan.StepReported); is {
 					recorded[noted.Note], all = record.Seq, all+1
@@ -334,6 +337,19 @@ func checkRecords(t *testing.T, laptops []*laptop) map[string]store.Head {
 	}
 	t.Logf("%d changes", acked)
 	return heads
+}
+
+// readAll returns the records of the laptop's track.
+func (l *laptop) readAll(t *testing.T) (head store.Head, list []plan.Record) {
+	t.Helper()
+	var lines []string
+	for more := true; more; {
+		var got teamwire.Records
+		path := fmt.Sprintf("/v1/w/shop/t/%s/records?after=%d", l.track, len(lines))
+		check(t, l.send(t.Context(), l.servers[0], "GET", path, nil, &got))
+		lines, head, more = append(lines, got.Records...), got.Head, got.More
+	}
+	return head, records(t, head, lines)
 }
 
 // TestChangesReachFollowersSoon measures the time from a change's request until other laptops have its record, at three servers.

@@ -108,6 +108,8 @@ func (c *clock) now() time.Time {
 
 // adjust reads the database's clock.
 func (c *clock) adjust(ctx context.Context, pool *pgxpool.Pool) error {
+	ctx, cancel := context.WithTimeout(ctx, answerWithin)
+	defer cancel()
 	before := time.Now()
 	var there time.Time
 	if err := pool.QueryRow(ctx, "SELECT clock_timestamp()").Scan(&there); err != nil {

@@ -57,8 +57,10 @@ func (s *Server) sendNotices() {
 		var n dueNotice
 		err := pgx.ErrNoRows
 		if len(busy) < noticesAtOnce {
-			err = s.pool.QueryRow(s.ending, "SELECT id, team, workspace, track, seq, tries FROM claim_notice($1)",
+			limited, cancel := context.WithTimeout(s.ending, answerWithin)
+			err = s.pool.QueryRow(limited, "SELECT id, team, workspace, track, seq, tries FROM claim_notice($1)",
 				slices.AppendSeq([]int64{}, maps.Keys(busy))).Scan(&n.id, &n.team, &n.workspace, &n.track, &n.seq, &n.tries)
+			cancel()
 		}
 		if err == nil {
 			busy[n.team] = true

@@ -75,6 +75,8 @@ func Open(ctx context.Context, dsn string, opts Options) (*DB, error) {
 	opts.Logger = cmp.Or(opts.Logger, slog.New(slog.DiscardHandler))
 	config.MaxConns = max(cmp.Or(opts.MaxConns, config.MaxConns), leastConns)
 	config.AfterConnect = checkServer
+	config.PingTimeout = pollEvery // of a connection that was idle; a dead one may be silent
+	config.ConnConfig.ConnectTimeout = cmp.Or(config.ConnConfig.ConnectTimeout, pollEvery)
 	pool, err := pgxpool.NewWithConfig(ctx, config)
 	if err != nil {
 		return nil, explain(err)

@@ -328,7 +328,9 @@ func (f *feed) poll() {
 			return
 		case <-ticks.C:
 		}
-		heads, err := Collect(f.ctx, f.db, 0, pgx.RowToStructByPos[polled], `SELECT team, track, chain, seq FROM heads($1)`, f.watched())
+		ctx, cancel := context.WithTimeout(f.ctx, pollEvery)
+		heads, err := Collect(ctx, f.db, 0, pgx.RowToStructByPos[polled], `SELECT team, track, chain, seq FROM heads($1)`, f.watched())
+		cancel()
 		if err != nil {
 			f.db.opts.Logger.Warn("the heads of tracks cannot be read", "error", err)
 			continue
