@@ -189,7 +189,7 @@ func (a *app) beginCopy(ctx context.Context, c *team.Copy, local workspace.Works
 	return a.printReply(c.Place, text+" Agents use it with: planloop --track "+local.TrackName())
 }
 
-// pullTrack makes a local track the copy of a team's. The records of a local main continue on a track of their own.
+// pullTrack makes a local track the copy of a team's. The records that it had continue on another track.
 func (a *app) pullTrack(ctx context.Context, name, in string) error {
 	here, err := a.findWorkspace()
 	if err := cmp.Or(err, workspace.CheckTrackName("the track", name)); err != nil {
@@ -209,7 +209,7 @@ func (a *app) pullTrack(ctx context.Context, name, in string) error {
 			names = append(names, t.Track)
 		}
 		local, text := here.On(name), "Pulled "+place.String()+"."
-		_, isCopy, err := team.PlaceOf(local.StateDir)
+		copied, isCopy, err := team.PlaceOf(local.StateDir)
 		switch {
 		case !slices.Contains(names, name):
 			return plan.Refuse(plan.NotFound, "", place.Team+"/"+place.Workspace+" has no track "+plan.Quote(name),
@@ -217,37 +217,31 @@ func (a *app) pullTrack(ctx context.Context, name, in string) error {
 		case err != nil:
 			return err
 		case isCopy:
-			return plan.Refuse(plan.Conflict, "", "this track is a team's copy already", "use it with --track "+name)
-		case trackExists(local) && local.Track != "":
-			return plan.Refuse(plan.Conflict, "", "a track named "+name+" exists here",
-				"share that one, or delete it: planloop --track "+name+" purge")
+			return plan.Refuse(plan.Conflict, "", "track "+name+" is already a copy of "+copied.String(), "use it with --track "+name)
 		}
-		if moved, err := a.moveMain(ctx, local); err != nil {
+		if moved, err := a.moveAside(ctx, local); err != nil {
 			return err
 		} else if moved != "" {
-			text += " What main held continues on track " + moved + "."
+			text += " The local track " + name + " continues as " + moved + "."
 		}
 		return a.beginCopy(ctx, team.NewCopy(m, place, local.StateDir, client), local, text)
 	})
 }
 
-// moveMain copies the records of a local main to a new track, and returns its name; "" if there are none.
-func (a *app) moveMain(ctx context.Context, main workspace.Workspace) (string, error) {
-	if main.Track != "" {
-		return "", nil
-	}
-	from := sqlite.New(main.StateDir, sqlite.Options{})
+// moveAside copies the records of a local track to a new one, and returns its name; "" if there are none.
+func (a *app) moveAside(ctx context.Context, local workspace.Workspace) (string, error) {
+	from := sqlite.New(local.StateDir, sqlite.Options{})
 	defer from.Close()
 	if head, err := from.Head(ctx); err != nil || head.Seq == 0 {
 		return "", err
 	}
-	to, err := main.BeginTrack("former main", sqlite.RemoveUnused)
+	to, err := local.BeginTrack("former "+local.TrackName(), sqlite.RemoveUnused)
 	if err != nil {
 		return "", err
 	}
 	s := session.New(sqlite.New(to.StateDir, sqlite.Options{}),
 		session.Options{Decider: team.LocalFeed{Log: from}, Mark: to, Logger: a.logger()})
-	return to.Track, errors.Join(s.Pull(ctx), s.Close(), team.CopyValues(to.StateDir, main.StateDir))
+	return to.Track, errors.Join(s.Pull(ctx), s.Close(), team.CopyValues(to.StateDir, local.StateDir))
 }
 
 // leaveTeam ends the membership. The copies become tracks of this machine, or are deleted.

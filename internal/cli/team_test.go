@@ -29,21 +29,7 @@ func TestTeamScripts(t *testing.T) {
 	server, err := teamserver.New(t.Context(), db, teamserver.Options{Address: "https://plans.example.com",
 		Logger: slog.New(slog.NewTextHandler(t.Output(), nil))})
 	testenv.Check(t, err)
-	handler, stuck := server.Handler(), make(chan struct{}, 1)
-	var isStalling atomic.Bool // the last part of an import hangs
-	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if isStalling.Load() && strings.HasSuffix(r.URL.Path, "/share") {
-			body, _ := io.ReadAll(r.Body)
-			if strings.Contains(string(body), `"last":true`) {
-				stuck <- struct{}{}
-				<-r.Context().Done()
-				return
-			}
-			r.Body = io.NopCloser(bytes.NewReader(body))
-		}
-		handler.ServeHTTP(w, r)
-	}))
-	t.Cleanup(func() { server.EndStreams(); web.Close(); server.Close() })
+	t.Cleanup(func() { server.EndStreams(); server.Close() })
 	admin := teamserver.NewAdmin(db, teamserver.Operator)
 	team, err := admin.CreateTeam(t.Context(), "acme")
 	testenv.Check(t, err)
@@ -57,17 +43,47 @@ func TestTeamScripts(t *testing.T) {
 	params := scripts(t, "../../testdata/team")
 	setup := params.Setup
 	params.Setup = func(env *testscript.Env) error {
+		web := &teamAddress{handler: server.Handler(), stuck: make(chan struct{}, 1)}
+		web.Server = httptest.NewServer(web)
+		env.Defer(web.disconnect)
+		env.Values[webKey{}] = web
 		env.Setenv("SERVER", web.URL)
 		env.Setenv("ANN", tokens["ann"])
 		env.Setenv("BOB", tokens["bob"])
 		return setup(env)
 	}
-	params.Cmds["disconnect"] = func(*testscript.TestScript, bool, []string) { server.EndStreams(); web.Close() }
+	params.Cmds["disconnect"] = func(ts *testscript.TestScript, _ bool, _ []string) { ts.Value(webKey{}).(*teamAddress).disconnect() }
 	params.Cmds["stall"] = func(ts *testscript.TestScript, isEnd bool, _ []string) {
+		web := ts.Value(webKey{}).(*teamAddress)
 		if isEnd {
-			<-stuck
+			<-web.stuck
 		}
-		isStalling.Store(!isEnd)
+		web.isStalling.Store(!isEnd)
 	}
 	testscript.Run(t, params)
+}
+
+type webKey struct{}
+
+// teamAddress is the server as one script reaches it.
+type teamAddress struct {
+	*httptest.Server
+	handler    http.Handler
+	isStalling atomic.Bool // the last part of an import hangs
+	stuck      chan struct{}
+}
+
+func (a *teamAddress) disconnect() { a.CloseClientConnections(); a.Close() }
+
+func (a *teamAddress) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if a.isStalling.Load() && strings.HasSuffix(r.URL.Path, "/share") {
+		body, _ := io.ReadAll(r.Body)
+		if strings.Contains(string(body), `"last":true`) {
+			a.stuck <- struct{}{}
+			<-r.Context().Done()
+			return
+		}
+		r.Body = io.NopCloser(bytes.NewReader(body))
+	}
+	a.handler.ServeHTTP(w, r)
 }

@@ -89,7 +89,6 @@ func TestContract(t *testing.T) {
 		{"LockExcludes", testLockExcludes},
 		{"LockIsBounded", testLockIsBounded},
 		{"AppendUnderLock", testAppendUnderLock},
-		{"Keys", testKeys},
 		{"Close", testClose},
 	}
 	for _, e := range engines() {
@@ -127,37 +126,6 @@ func testValues(t *testing.T, open opener) {
 	testenv.Must(log.Purge(t.Context(), setUp(1)))(t)
 	if _, err := other.Value(t.Context(), name); !errors.Is(err, store.ErrNoValue) {
 		t.Errorf("after a purge: %v", err)
-	}
-}
-
-// testKeys: a key is found with its record from any handle, and is accepted once.
-func testKeys(t *testing.T, open opener) {
-	log, isKeyed := open().(store.Keyed)
-	if !isKeyed {
-		t.Skip("the log keeps no keys")
-	}
-	other := open().(store.Keyed)
-	mustAppend(t, log, setUp(1))
-	keyed := store.WithKey(t.Context(), "k1")
-	testenv.Must(log.Append(keyed, mark(2, 1)))(t)
-	mustAppend(t, other, mark(3, 1))
-	for _, handle := range []store.Keyed{log, other} {
-		if seq, found, err := handle.ByKey(t.Context(), "k1"); seq != 2 || !found || err != nil {
-			t.Errorf("by key: %d, %v, %v", seq, found, err)
-		}
-		if seq, found, err := handle.ByKey(t.Context(), "k2"); found || err != nil {
-			t.Errorf("by an unknown key: %d, %v, %v", seq, found, err)
-		}
-		if _, err := handle.Append(keyed, mark(4, 1)); !errors.Is(err, store.ErrRepeated) {
-			t.Errorf("a second append with the key: %v", err)
-		}
-	}
-	if head := mustHead(t, log); head.Seq != 3 {
-		t.Errorf("the head is %+v", head)
-	}
-	testenv.Must(log.Purge(store.WithKey(t.Context(), "k3"), setUp(1)))(t)
-	if _, found, err := other.ByKey(t.Context(), "k1"); found || err != nil {
-		t.Errorf("a purged key: %v, %v", found, err)
 	}
 }
 

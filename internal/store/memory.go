@@ -28,7 +28,6 @@ type Memory struct {
 	records   []entry
 	snapshots []Snapshot // oldest first, at most two
 	values    map[string][]byte
-	keys      map[string]plan.Revision
 }
 
 type entry struct {
@@ -38,13 +37,12 @@ type entry struct {
 }
 
 var (
-	_ Copy  = (*Memory)(nil)
-	_ Keyed = (*Memory)(nil)
+	_ Copy = (*Memory)(nil)
 )
 
 // NewMemory returns an empty log.
 func NewMemory() *Memory {
-	l := &Memory{lock: make(chan struct{}, 1), chain: NewChain(), values: map[string][]byte{}, keys: map[string]plan.Revision{}}
+	l := &Memory{lock: make(chan struct{}, 1), chain: NewChain(), values: map[string][]byte{}}
 	l.lock <- struct{}{}
 	return l
 }
@@ -81,7 +79,7 @@ func (l *Memory) Append(ctx context.Context, r plan.Record) (Head, error) {
 	if err := ctx.Err(); err != nil {
 		return Head{}, err
 	}
-	return l.change(ctx, r, func() error {
+	return l.change(r, func() error {
 		if last := plan.Revision(len(l.records)); r.Seq != last+1 {
 			return fmt.Errorf("record %d after record %d: %w", r.Seq, last, ErrConflict)
 		}
@@ -90,7 +88,7 @@ func (l *Memory) Append(ctx context.Context, r plan.Record) (Head, error) {
 }
 
 // change appends a record after prepare has run, and notifies watchers.
-func (l *Memory) change(ctx context.Context, r plan.Record, prepare func() error) (head Head, err error) {
+func (l *Memory) change(r plan.Record, prepare func() error) (head Head, err error) {
 	body, err := EncodeRecord(r)
 	if err != nil {
 		return Head{}, err
@@ -98,11 +96,6 @@ func (l *Memory) change(ctx context.Context, r plan.Record, prepare func() error
 	err = l.withLock(func() error {
 		if err := prepare(); err != nil {
 			return err
-		}
-		if key := KeyOf(ctx); l.keys[key] > 0 {
-			return ErrRepeated
-		} else if key != "" {
-			l.keys[key] = r.Seq
 		}
 		l.records = append(l.records, entry{l.head().Hash.Next(body), r.Phase, body})
 		head = l.head()
@@ -112,15 +105,6 @@ func (l *Memory) change(ctx context.Context, r plan.Record, prepare func() error
 		l.grown.Notify()
 	}
 	return head, err
-}
-
-// ByKey implements store.Keyed.
-func (l *Memory) ByKey(_ context.Context, key string) (seq plan.Revision, found bool, err error) {
-	err = l.withLock(func() error {
-		seq, found = l.keys[key]
-		return nil
-	})
-	return seq, found, err
 }
 
 // Head implements store.Log.
@@ -215,14 +199,13 @@ func (l *Memory) Purge(ctx context.Context, first plan.Record) (Head, error) {
 }
 
 // BeginChain implements store.Copy.
-func (l *Memory) BeginChain(ctx context.Context, chain string, first plan.Record) (Head, error) {
+func (l *Memory) BeginChain(_ context.Context, chain string, first plan.Record) (Head, error) {
 	if first.Seq != 1 {
 		return Head{}, fmt.Errorf("a chain begins with record 1, not %d: %w", first.Seq, ErrConflict)
 	}
-	return l.change(ctx, first, func() error {
+	return l.change(first, func() error {
 		l.chain, l.snapshots, l.records = chain, nil, nil
 		clear(l.values)
-		clear(l.keys)
 		return nil
 	})
 }

@@ -133,12 +133,6 @@ func KeyOf(ctx context.Context) string {
 	return key
 }
 
-// Keyed is a Log that finds records by their keys.
-type Keyed interface {
-	Log
-	ByKey(ctx context.Context, key string) (seq plan.Revision, found bool, err error)
-}
-
 // NewChain returns a unique name for a chain.
 func NewChain() string { return rand.Text() }
 

@@ -10,7 +10,6 @@ import (
 
 	"github.com/planloop/planloop/internal/broadcast"
 	"github.com/planloop/planloop/internal/store"
-	"github.com/planloop/planloop/plan"
 )
 
 // Log is a handle on the log of a track. Its lock keeps out this process alone. Append compares and sets the head, and so judges between
@@ -29,7 +28,7 @@ type Log struct {
 	held    *held      // while this handle holds the lock
 }
 
-var _ store.Keyed = (*Log)(nil)
+var _ store.Log = (*Log)(nil)
 
 // Log returns a handle on the log of a team's track, which EnsureTrack has made. Nothing is read yet; another team's track is not found.
 func (db *DB) Log(team, track int64) *Log { return &Log{db: db, team: team, track: track} }
@@ -125,7 +124,7 @@ func (db *DB) lockRow(ctx context.Context, team, track int64) (pgx.Tx, error) {
 	return tx, nil
 }
 
-// takeRow returns the transaction that holds the row, or nil; the caller ends it and calls rowDone.
+// takeRow returns the transaction that holds the row, or nil; the caller ends it with endRow.
 func (l *Log) takeRow() (tx pgx.Tx) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -166,19 +165,6 @@ func (l *Log) Close() error {
 	l.db.feed.forget(l)
 	l.grown.Close()
 	return nil
-}
-
-// ByKey implements store.Keyed.
-func (l *Log) ByKey(ctx context.Context, key string) (plan.Revision, bool, error) {
-	if err := l.checkOpen(); err != nil {
-		return 0, false, err
-	}
-	found, err := Collect(ctx, l.db, l.team, pgx.RowTo[plan.Revision], `SELECT seq FROM record WHERE track = $1 AND key = $2`,
-		l.track, key)
-	if err != nil || len(found) == 0 {
-		return 0, false, err
-	}
-	return found[0], true, nil
 }
 
 // Collect returns all rows of a team's query. It asks again while the database restarts.

@@ -33,9 +33,6 @@ type Options struct {
 	// Wait bounds how long a call waits for a lock or for a database that restarts; default 10 seconds.
 	Wait time.Duration
 
-	// MaxConns is the number of connections without the one that listens; default the pool_max_conns of the address, and at least 8.
-	MaxConns int32
-
 	// TeamBytes bounds a team's records and values; default MaxTeamBytes.
 	TeamBytes int64
 
@@ -73,7 +70,7 @@ func Open(ctx context.Context, dsn string, opts Options) (*DB, error) {
 	opts.Wait = cmp.Or(opts.Wait, defaultWait)
 	opts.TeamBytes = cmp.Or(opts.TeamBytes, MaxTeamBytes)
 	opts.Logger = cmp.Or(opts.Logger, slog.New(slog.DiscardHandler))
-	config.MaxConns = max(cmp.Or(opts.MaxConns, config.MaxConns), leastConns)
+	config.MaxConns = max(config.MaxConns, leastConns)
 	config.AfterConnect = checkServer
 	config.PingTimeout = pollEvery // of a connection that was idle; a dead one may be silent
 	config.ConnConfig.ConnectTimeout = cmp.Or(config.ConnConfig.ConnectTimeout, pollEvery)

@@ -197,6 +197,36 @@ func TestPurgeDeletes(t *testing.T) {
 	}
 }
 
+// seqOf returns the number of the record with a key, 0 without one.
+func seqOf(t *testing.T, db *postgres.DB, key string) (seq plan.Revision) {
+	t.Helper()
+	testenv.Check(t, db.Pool().QueryRow(t.Context(), "SELECT coalesce((SELECT seq FROM record WHERE key = $1), 0)", key).Scan(&seq))
+	return seq
+}
+
+// TestKeys: a key is kept with its record, and accepted once by any server, until a purge.
+func TestKeys(t *testing.T) {
+	dsn := postgrestest.Start(t)
+	db, team, track := postgrestest.OpenTeam(t, dsn)
+	other, _, _ := postgrestest.OpenTeam(t, dsn)
+	log := db.Log(team, track)
+	fill(t, log, 1)
+	keyed := store.WithKey(t.Context(), "k1")
+	testenv.Must(log.Append(keyed, mark(2, 1)))(t)
+	if seq, none := seqOf(t, db, "k1"), seqOf(t, db, "k2"); seq != 2 || none != 0 {
+		t.Errorf("the keys are those of %d and %d", seq, none)
+	}
+	for _, handle := range []*postgres.Log{log, other.Log(team, track)} {
+		if _, err := handle.Append(keyed, mark(3, 1)); !errors.Is(err, store.ErrRepeated) {
+			t.Errorf("a second append with the key: %v", err)
+		}
+	}
+	testenv.Must(log.Purge(store.WithKey(t.Context(), "k3"), mark(1, 1)))(t)
+	if seq, first := seqOf(t, db, "k1"), seqOf(t, db, "k3"); seq != 0 || first != 1 {
+		t.Errorf("after a purge the keys are those of %d and %d", seq, first)
+	}
+}
+
 // TestDamage: a changed row is found by each way to read it.
 func TestDamage(t *testing.T) {
 	db, log := open(t)
