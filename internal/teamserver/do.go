@@ -97,8 +97,8 @@ func (s *Server) doAs(r *http.Request, c *caller, req *teamwire.DoRequest, ch ch
 	if !now || !isAnswer(err) || err == nil && reply.Seq > 0 {
 		return reply, err
 	}
-	seq, isMade, failed := t.log.ByKey(ctx, ch.key) // by another try, which may be the reason for this answer
-	if rules.keyed = seq; failed == nil && isMade {
+	latest, failed := s.readRules(ctx, t.team, t, ch.key) // another try may be the reason for this answer
+	if rules.keyed = latest.keyed; failed == nil && rules.keyed > 0 {
 		return s.decide(ctx, t, rules, ch)
 	}
 	return reply, cmp.Or(failed, err)
