@@ -123,7 +123,8 @@ func TestATokenHasNoRightOfAPerson(t *testing.T) {
 	ann.must("POST", trackPath+"do", as(ann, plan.PauseRun{}), nil)
 	for _, a := range []plan.Action{plan.BeginRun{}, plan.AnswerStep{Step: 1, Choice: plan.Abort},
 		plan.Batch{Word: "update", Parts: []plan.Part{{Action: plan.BeginRun{}}}}} {
-		if failed := bob.refuse(teamwire.CodeRefused, "POST", trackPath+"do", as(bob, a)); !strings.Contains(failed.Problem, "only ann") {
+		failed := bob.refuse(teamwire.CodeRefused, "POST", trackPath+"do", as(bob, a))
+		if !strings.Contains(failed.Problem, "only an engine of ann") {
 			t.Errorf("%T is refused with %+v", a, failed)
 		}
 	}

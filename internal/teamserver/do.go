@@ -181,7 +181,7 @@ func (s *Server) decide(ctx context.Context, t *track, rules rules, ch change) (
 			return errChanged()
 		}
 		if run := now.OpenRun(); run != nil && carriesOut(ch.action, ch.by) && plan.MemberOf(run.By) != plan.MemberOf(ch.by.Name) {
-			return plan.Refuse(plan.Conflict, "", "only "+plan.MemberOf(run.By)+" carries out this run",
+			return plan.Refuse(plan.Conflict, "", "only an engine of "+plan.MemberOf(run.By)+" carries out this run",
 				"wait for its end, or decide on the page")
 		}
 		if scope := ch.by.Scope; scope != (plan.Attempt{}) && !isOwnAttempt(now, scope, ch.by) {

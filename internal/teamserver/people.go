@@ -172,6 +172,9 @@ func (p *people) act(w http.ResponseWriter, r *http.Request, act pageAct) {
 func (p *people) review(w http.ResponseWriter, r *http.Request) {
 	who, err := p.signedIn(r)
 	var page *web.Server
+	if err == nil && !p.rates.take(fmt.Sprint("page of ", who.member), p.opts.Rate) {
+		err = wrong(teamwire.CodeTooMany, "too many requests", "wait a second")
+	}
 	if err == nil {
 		page, err = p.page(who)
 	}

@@ -32,19 +32,18 @@ type Options struct {
 
 // Server is a team server on one database. It is made by New and ended by Close.
 type Server struct {
-	db      *postgres.DB
-	pool    *pgxpool.Pool
-	opts    Options
-	log     *slog.Logger
-	clock   clock
-	tracks  *tracks
-	people  *people                    // nil: there is no page
-	callers cache[string, *caller]     // by the hash of their token, as last read
-	ids     cache[trackName, trackIDs] // of tracks; they never change
-	feeds   feeds
-	mcps    mcpServers
-	rates   rates
-
+	db        *postgres.DB
+	pool      *pgxpool.Pool
+	opts      Options
+	log       *slog.Logger
+	clock     clock
+	tracks    *tracks
+	people    *people                    // nil: there is no page
+	callers   cache[string, *caller]     // by the hash of their token, as last read
+	ids       cache[trackName, trackIDs] // of tracks; they never change
+	feeds     feeds
+	mcps      mcpServers
+	rates     rates
 	strangers rates               // of look-ups, by address
 	signIns   cache[string, bool] // known as valid, by the hash of their cookie
 	metrics   metrics
