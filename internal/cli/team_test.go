@@ -3,10 +3,12 @@ package cli
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -14,6 +16,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/planloop/planloop/internal/review"
 	"github.com/planloop/planloop/internal/store/postgres"
 	"github.com/planloop/planloop/internal/store/postgres/postgrestest"
 	"github.com/planloop/planloop/internal/teamserver"
@@ -59,6 +62,57 @@ func TestTeamScripts(t *testing.T) {
 			<-web.stuck
 		}
 		web.isStalling.Store(!isEnd)
+	}
+	// Laptops have stopped sending signs of life: silent
+	params.Cmds["silent"] = func(ts *testscript.TestScript, _ bool, _ []string) {
+		_, err := db.Pool().Exec(t.Context(), "UPDATE sighting SET heard = heard - interval '61 seconds'")
+		ts.Check(err)
+	}
+	// A signed-in member decides on the server's page: page ann WORKSPACE/TRACK ACT STEP
+	params.Cmds["page"] = func(ts *testscript.TestScript, neg bool, args []string) {
+		_, err := db.Pool().Exec(t.Context(), `INSERT INTO signin (hash, page_key, team, member, way, expires)
+			SELECT sha256($1), sha256($1), team, id, 'passkey', now() + interval '1 hour' FROM member WHERE name = $2
+			ON CONFLICT DO NOTHING`, []byte(args[0]), args[0])
+		ts.Check(err)
+		ask := func(method, path string, in, out any) int {
+			body := new(bytes.Buffer)
+			if in != nil {
+				ts.Check(json.NewEncoder(body).Encode(in))
+			}
+			request, err := http.NewRequest(method, web.URL+path, body)
+			ts.Check(err)
+			request.Host = "plans.example.com"
+			request.Header = http.Header{"Origin": {"https://plans.example.com"}, "Content-Type": {"application/json"},
+				"Planloop-Key": {args[0]}, "Cookie": {"__Host-planloop=" + args[0]}}
+			response, err := http.DefaultClient.Do(request)
+			ts.Check(err)
+			defer response.Body.Close()
+			text, err := io.ReadAll(response.Body)
+			ts.Check(err)
+			ts.Logf("%s %s: %d %s", method, path, response.StatusCode, text)
+			if response.StatusCode == http.StatusOK {
+				ts.Check(json.Unmarshal(text, out))
+			}
+			return response.StatusCode
+		}
+		var view review.View
+		if ask("GET", "/api/view?workspace="+url.QueryEscape(args[1]), nil, &view) != http.StatusOK || view.Plan == nil {
+			ts.Fatalf("%s is shown no plan", args[0])
+		}
+		for _, step := range view.Plan.Steps {
+			if step.ID.String() == args[3] {
+				input := map[string]any{"plan": view.Plan.ID, "step": step.ID}
+				if step.Ask != nil {
+					input["digest"] = step.Ask.Digest
+				}
+				var done review.Done
+				act := map[string]any{"workspace": args[1], "log": view.Log, "act": args[2], "input": input}
+				status := ask("POST", "/api/act", act, &done)
+				if (status == http.StatusOK) == neg {
+					ts.Fatalf("%s is answered with %d", args[2], status)
+				}
+			}
+		}
 	}
 	testscript.Run(t, params)
 }
