@@ -14,7 +14,8 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// appendQuery compares and sets the head and adds the record. The database computes the hash, so the head before is not read first.
+// appendQuery compares and sets the head and adds the record, in one round trip. The database computes the hash, so the head before is not
+// read first. The function runs with its owner's rights and takes the team as an argument, so the transaction need not enter it.
 const appendQuery = `SELECT append_record($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`
 
 // ownQuery finds the record that an append with a lost answer has written.
@@ -140,8 +141,8 @@ func (l *Log) tryAppend(ctx context.Context, chain string, c change) (hash store
 		if err = tx.QueryRow(ctx, appendQuery, args...).Scan(&found); err == nil {
 			err = tx.Commit(ctx)
 		}
-	} else if found, err = l.db.appendTogether(ctx, l.place(), args); errors.Is(err, errAlone) {
-		found, err = l.appendAlone(ctx, args)
+	} else {
+		err = l.db.pool.QueryRow(ctx, appendQuery, args...).Scan(&found)
 	}
 	switch failed, isCode := errors.AsType[*pgconn.PgError](err); {
 	case isCode && failed.Code == uniqueViolation && failed.ConstraintName == "record_key":
@@ -154,14 +155,6 @@ func (l *Log) tryAppend(ctx context.Context, chain string, c change) (hash store
 		return hash, ErrOld
 	}
 	return toHash(found)
-}
-
-func (l *Log) appendAlone(ctx context.Context, args []any) ([]byte, error) {
-	found, err := runBatch(ctx, l.db, l.team, pgx.RowTo[[]byte], appendQuery, args...)
-	if err != nil {
-		return nil, err
-	}
-	return found[0], nil
 }
 
 func (l *Log) findOwn(ctx context.Context, c change) (hash store.Hash, found bool, err error) {

@@ -54,7 +54,6 @@ type DB struct {
 	mu    sync.Mutex
 	turns map[int64]chan struct{} // the locks of tracks
 	usage map[int64]usage         // by team
-	queue map[int64][]*queued     // of appends, by team; a team with a statement under way has one
 }
 
 const (
@@ -80,7 +79,7 @@ func Open(ctx context.Context, dsn string, opts Options) (*DB, error) {
 	if err != nil {
 		return nil, explain(err)
 	}
-	db := &DB{pool: pool, opts: opts, turns: map[int64]chan struct{}{}, usage: map[int64]usage{}, queue: map[int64][]*queued{},
+	db := &DB{pool: pool, opts: opts, turns: map[int64]chan struct{}{}, usage: map[int64]usage{},
 		rowLocks: make(chan struct{}, config.MaxConns/2)}
 	if err := checkSchema(ctx, pool); err != nil {
 		pool.Close()
