@@ -215,7 +215,8 @@ func checkClaims(f plan.Facts) error {
 		problem = cmp.Or(problem, checkText(text))
 	}
 	if problem != nil {
-		return wrong(teamwire.CodeInvalid, "the facts hold a text that is not accepted: "+problem.Error(), "")
+		return wrong(teamwire.CodeInvalid, "the request holds a text that is not accepted: "+problem.Error(),
+			"check the files that the action names")
 	}
 	return nil
 }
