@@ -310,7 +310,7 @@ func (a Admin) PurgeHistory(ctx context.Context, team int64, workspace, name str
 			WHERE w.team = $1 AND w.name = $2 AND t.name = $3`, team, workspace, name).Scan(&id)
 	})
 	if errors.Is(err, pgx.ErrNoRows) {
-		return 0, unfit("the workspace %[2]s has no track %[1]s; list its tracks on the team's page", plan.Quote(name), plan.Quote(workspace))
+		return 0, unfit("the workspace %[2]s has no track %[1]s; the page lists them", plan.Quote(name), plan.Quote(workspace))
 	}
 	if err != nil {
 		return 0, err

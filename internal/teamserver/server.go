@@ -1,7 +1,7 @@
 // Package teamserver is the team server: it authenticates the caller of a request, decides on the newest state of a track, appends, and
-// reports changes to joined laptops. What it keeps in memory it can read again from the database, so several servers can share one. It
-// must not believe a request about its caller, the time, limits, or the policy: these come from the token or the sign-in, the database
-// and the team's settings.
+// reports changes to joined laptops. Its caches hold only copies from the database, so several servers can share one. It must not believe
+// a request about its caller, the time, limits, or the policy: these come from the token or the sign-in, the database and the team's
+// settings.
 package teamserver
 
 import (

@@ -78,7 +78,7 @@ func ParseSettings(data []byte, members []string) (Settings, error) {
 		approvers = members
 	}
 	if need := set.Approvals + set.HighRisk; need > len(approvers) {
-		return Settings{}, unfit("%d approvals can be needed, but only %d members may give one; ask for fewer, or name more approvers", need,
+		return Settings{}, unfit("%d approvals can be needed, but only %d members may give one; ask for fewer, or name more", need,
 			len(approvers))
 	}
 	return set, nil
@@ -186,7 +186,7 @@ func (s *Server) addRules(t *track) func(*plan.Facts) error {
 // me describes the caller.
 func (s *Server) me(_ http.ResponseWriter, r *http.Request, c *caller) (any, error) {
 	me := teamwire.Me{Team: c.teamName, Member: c.member, Machine: c.machine, Role: c.role, Format: c.format, Expires: c.expires,
-		Page: s.opts.Address, Now: s.clock.now().UTC()}
+		Page: s.opts.Address}
 	rules, err := s.readRules(r.Context(), c.team, &track{}, "")
 	me.Offline = rules.settings.Offline
 	return me, err

@@ -13,6 +13,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/planloop/planloop/internal/store"
+	"github.com/planloop/planloop/internal/store/postgres"
 	"github.com/planloop/planloop/internal/teamwire"
 	"github.com/planloop/planloop/plan"
 )
@@ -151,7 +152,7 @@ func foldShared(state plan.State, r *plan.Record) (after plan.State, err error) 
 
 // readShared reads a record from a laptop. Its texts are masked again; a text that could hide something is refused.
 func readShared(line string) (plan.Record, error) {
-	if len(line) > teamwire.MaxRecord {
+	if len(line) > postgres.MaxRecord {
 		return plan.Record{}, errors.New("it is too long")
 	}
 	clean, err := cleanTexts([]byte(line))
