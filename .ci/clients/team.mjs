@@ -158,7 +158,7 @@ try {
 
     const token = join(folder, 'token');
     writeFileSync(token, await server.operate('token', 'create', 'blue', 'ann', '--role', 'ci', '--machine', 'ci'));
-    await ci.done('team', 'join', ci.way.address, '--token-file', token);
+    await ci.done('team', 'join', ci.link.address, '--token-file', token);
     await ci.done('team', 'pull', 'main', '--in', 'blue/shop');
     writeFileSync(join(ci.workspace, 'word-1.txt'), 'alpha\n');
     writeFileSync(join(ci.workspace, 'word-2.txt'), 'alpha\n');
@@ -176,7 +176,7 @@ try {
   await scene("Bob's laptop goes offline in planning mode: its hooks hold, and nothing is changed", async () => {
     assert.match(await annAgent.calls('planning_enter_plan_mode', { reason: 'To plan the farewell' }), /Entered planning mode/);
     await holds(bob);
-    bob.way.cut();
+    bob.link.disconnect();
     for (const when of ['at once', 'after two minutes']) {
       if (when !== 'at once') bob.ages(120);
       const { told, wrote } = await bobAgent.writes('offline.txt');
@@ -188,7 +188,7 @@ try {
     assert.match(await bob.fails('--agent', 'codex', 'step', 'add', 'Paint it'), offline);
     assert.match(await bob.done('show'), /The shop greets its customers/, 'reading works offline');
     await annAgent.calls('planning_enter_plan_mode', { leave: true });
-    bob.way.mend();
+    bob.link.reconnect();
     await eventually(async () => !(await bob.isHeld()), "Bob's hooks do not hear that planning mode has ended");
     assert.equal((await bobAgent.writes('after.txt')).wrote, 'alpha\n');
   });

@@ -1,4 +1,4 @@
-// The stage of a team's story: its server, the ways to it, laptops, and people in browsers.
+// The stage of a team's story: its server, links to it, laptops, and people in browsers.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
@@ -11,31 +11,31 @@ import * as claude from './hosts/claude.mjs';
 import { run, Running } from './process.mjs';
 import { Terminal } from './terminal.mjs';
 
-// Way is a TCP port that leads to the server until it is cut, and again when it is mended.
-class Way {
+// Link is a TCP port that forwards to the server while it is connected.
+class Link {
   #open = new Set();
-  #isCut = false;
+  #isDown = false;
 
   static async to(target) {
-    const way = new Way();
-    way.listener = createServer((from) => way.#join(from, target()));
-    way.listener.listen(0, '127.0.0.1');
-    await once(way.listener, 'listening');
-    way.address = `https://localhost:${way.listener.address().port}`;
-    return way;
+    const link = new Link();
+    link.listener = createServer((from) => link.#join(from, target()));
+    link.listener.listen(0, '127.0.0.1');
+    await once(link.listener, 'listening');
+    link.address = `https://localhost:${link.listener.address().port}`;
+    return link;
   }
 
-  cut() {
-    this.#isCut = true;
+  disconnect() {
+    this.#isDown = true;
     for (const end of this.#open) end.destroy();
   }
 
-  mend() {
-    this.#isCut = false;
+  reconnect() {
+    this.#isDown = false;
   }
 
   #join(from, port) {
-    if (this.#isCut) {
+    if (this.#isDown) {
       from.destroy();
       return;
     }
@@ -62,16 +62,16 @@ export class TeamServer {
     execFileSync('openssl', ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-days', '2', '-subj', '/CN=localhost',
       '-addext', 'subjectAltName=DNS:localhost', '-keyout', key, '-out', server.certificate], { stdio: 'pipe' });
     await server.operate('migrate');
-    server.front = await server.way();
+    server.front = await server.link();
     server.running = new Running(program, ['serve', '--listen', '127.0.0.1:0', '--tls-cert', server.certificate, '--tls-key', key,
       '--address', server.front.address], { env: server.env });
     [, server.port] = await server.running.until(/"address":"127\.0\.0\.1:(\d+)"/, 'errors');
     return server;
   }
 
-  // way opens a way to the server.
-  way() {
-    return Way.to(() => this.port);
+  // link opens a link to the server.
+  link() {
+    return Link.to(() => this.port);
   }
 
   // operate runs a command of the operator, and returns what it prints.
@@ -86,11 +86,11 @@ export class TeamServer {
   }
 }
 
-// Laptop is a member's machine, with a way of its own to the server, and with Claude Code if there is a model.
+// Laptop is a member's machine, with a link of its own to the server, and with Claude Code if there is a model.
 export class Laptop extends Bench {
   static async of(member, { program, folder, server, model }) {
     const laptop = new Laptop(program, join(folder, member));
-    Object.assign(laptop, { member, way: await server.way() });
+    Object.assign(laptop, { member, link: await server.link() });
     Object.assign(laptop.env, claude.variables, { SSL_CERT_FILE: server.certificate });
     const git = (...args) => execFileSync('git', args, { cwd: laptop.workspace, env: laptop.env, stdio: 'pipe' });
     git('add', '.');
@@ -145,7 +145,7 @@ export class Laptop extends Bench {
 
   // join makes the laptop one of the team, with a token that the member pastes.
   join(token) {
-    return this.person(['team', 'join', this.way.address], `${token}\r\x04`);
+    return this.person(['team', 'join', this.link.address], `${token}\r\x04`);
   }
 }
 

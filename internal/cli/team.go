@@ -146,7 +146,7 @@ func (a *app) placeIn(here workspace.Workspace, named, track string) (p team.Pla
 		for _, found := range regexp.MustCompile(`(?m)^\s*url\s*=\s*(\S+)`).FindAllSubmatch(config, -1) {
 			remotes = append(remotes, string(found[1]))
 		}
-		return plan.Refuse(plan.InvalidInput, "--in", "the team's workspace is not known",
+		return plan.Refuse(plan.InvalidInput, "--in", "which workspace of the team is not clear",
 			"name it, such as --in "+m.Team+"/"+team.SuggestWorkspace(remotes, here.Path))
 	})
 }
@@ -158,7 +158,7 @@ func (a *app) shareTrack(ctx context.Context, name, in string) error {
 		return err
 	}
 	if ws.copied != nil {
-		return plan.Refuse(plan.Conflict, "", "this track is shared: "+ws.copied.Place.String(), "leave it as it is")
+		return plan.Refuse(plan.Conflict, "", "this track is already shared as "+ws.copied.Place.String(), "use it with --track "+name)
 	}
 	if state, err := ws.verbs.State(ctx); err != nil || state.Revision == 0 {
 		return cmp.Or(err, error(plan.Refuse(plan.Conflict, "", "track "+name+" has no history to share", "begin a plan on it first")))
@@ -211,9 +211,11 @@ func (a *app) pullTrack(ctx context.Context, name, in string) error {
 		local, text := here.On(name), "Pulled "+place.String()+"."
 		copied, isCopy, err := team.PlaceOf(local.StateDir)
 		switch {
+		case len(names) == 0:
+			return plan.Refuse(plan.NotFound, "", place.Team+"/"+place.Workspace+" has no tracks", "share one first: planloop team share TRACK")
 		case !slices.Contains(names, name):
 			return plan.Refuse(plan.NotFound, "", place.Team+"/"+place.Workspace+" has no track "+plan.Quote(name),
-				"use one of: "+cmp.Or(strings.Join(names, ", "), "none yet"))
+				"use one of: "+strings.Join(names, ", "))
 		case err != nil:
 			return err
 		case isCopy:
@@ -356,7 +358,7 @@ func (a *app) decideInTeam(ctx context.Context) (isDecided bool, err error) {
 	}
 	page := cmp.Or(ws.copied.Page, ws.copied.Address)
 	if _, err := team.ParseAddress(page); err != nil || page == "" {
-		return true, plan.Refuse(plan.Conflict, "", "only a signed-in person can decide about this team's plans", "join the team again")
+		return true, plan.Refuse(plan.Conflict, "", "the address of the page where people decide is not valid", "join the team again")
 	}
 	reply := map[string]string{"page": page, "track": ws.copied.Place.String()}
 	return true, a.printReply(reply, "This is a team's plan: decide on the team's page, "+page+", about "+ws.copied.Place.String()+".")

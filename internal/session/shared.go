@@ -43,17 +43,12 @@ type Feed struct {
 	Own     plan.Revision // of the record of the decided action; 0 if nothing changed
 }
 
-const (
-	maxDecisions = 5   // rounds of an action whose basis keeps changing
-	maxPulls     = 1e6 // feeds of one Pull
-)
+// maxDecisions bounds the rounds of an action whose basis keeps changing.
+const maxDecisions = 5
 
 // Pull appends the team's new records to the copy. Without a Decider it does nothing.
 func (s *Session) Pull(ctx context.Context) error {
-	for range int(maxPulls) {
-		if s.opts.Decider == nil {
-			break
-		}
+	for s.opts.Decider != nil { // each feed but the last has records
 		_, after, err := s.current(ctx)
 		if err != nil {
 			return err
@@ -205,7 +200,7 @@ func (s *Session) adoptRecord(ctx context.Context, chain string, r plan.Record) 
 		s.listOpen(r.IsOpen)
 		head, err = log.BeginChain(ctx, chain, r)
 	} else {
-		err = errors.New("this log cannot be a copy")
+		err = errors.New("this log cannot hold a team's records; use a track on disk")
 	}
 	if err != nil {
 		return Outcome{}, err

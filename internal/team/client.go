@@ -20,7 +20,7 @@ import (
 
 // Limits of waiting for the server.
 const (
-	CallLimit = 5 * time.Second // of a call, for up to bodyRate bytes
+	callLimit = 5 * time.Second // of a call, for up to bodyRate bytes
 	HookLimit = time.Second     // of a hook's call
 	bodyRate  = 64 << 10        // least bytes per second of a longer request
 	maxAnswer = 8 << 20         // bytes: records with their JSON escapes, and the rest
@@ -41,7 +41,7 @@ func NewClient(m Membership, logger *slog.Logger) (*Client, error) {
 	}
 	token := string(m.Token)
 	if token == "" || !outbound.IsHeaderValue(token) {
-		return nil, plan.Refuse(plan.InvalidInput, "", "the token is not one line of visible characters", "copy it again")
+		return nil, plan.Refuse(plan.InvalidInput, "", "the token is not one line of visible characters", "copy the whole token again")
 	}
 	return &Client{http: outbound.NewStream(address, nil, logger), token: token}, nil
 }
@@ -102,7 +102,7 @@ func (c *Client) call(ctx context.Context, method, path string, in, out any) err
 		}
 		kind = "application/json"
 	}
-	ctx, cancel := context.WithTimeout(ctx, CallLimit+c.wait+time.Duration(len(body)/bodyRate)*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, callLimit+c.wait+time.Duration(len(body)/bodyRate)*time.Second)
 	defer cancel()
 	response, err := c.send(ctx, method, path, http.Header{"Content-Type": {kind}}, body)
 	if err != nil {
@@ -169,7 +169,7 @@ func (c *Client) explain(wrong teamwire.Error) error {
 			return wrong.Refusal
 		}
 	case teamwire.CodeToken:
-		explained.Fix = "ask the team's admin for a token, and run: planloop team join " + c.http.Origin()
+		explained.Fix = "ask an admin of the team for a new token, then run: planloop team join " + c.http.Origin()
 	case teamwire.CodeUpdate, teamwire.CodeUnready, teamwire.CodeTooMany:
 		return &Offline{cause: explained}
 	}

@@ -50,7 +50,7 @@ func (c *Copy) Presence(local Signs) Signs {
 	if c == nil {
 		return local
 	}
-	return Presence{local, c.Membership}
+	return signs{local, c.Membership}
 }
 
 // Actor returns an actor of this machine as the track names it.
@@ -84,7 +84,7 @@ func (c *Copy) call(ctx context.Context, method, rest string, in, out any) error
 // checkJoined refuses to fill a copy again that this machine has left: another process may still follow it.
 func (c *Copy) checkJoined() error {
 	if _, joined, _ := PlaceOf(c.dir); !joined {
-		return plan.Refuse(plan.Conflict, "", "this machine has left the track's team", "see `planloop team status`")
+		return plan.Refuse(plan.Conflict, "", "this machine has left the track's team", "join and pull it again: planloop team join URL")
 	}
 	return nil
 }
@@ -137,8 +137,8 @@ func (c *Copy) Decide(ctx context.Context, r session.Request, after store.Head) 
 
 // PutValue implements session.Decider.
 func (c *Copy) PutValue(ctx context.Context, value []byte) (name string, err error) {
-	if name = store.ValueName(value); len(value) > teamwire.MaxValue {
-		return "", plan.Refuse(plan.InvalidInput, "", "the value is larger than a team keeps, 4 MiB", "shorten it")
+	if name = store.ValueName(value); len(value) > teamwire.MaxBody {
+		return "", plan.Refuse(plan.InvalidInput, "", "the value has more than 4 MiB, the most that a team keeps", "shorten it")
 	}
 	return name, c.call(ctx, http.MethodPut, "values/"+name, value, nil)
 }
@@ -215,20 +215,20 @@ type Signs interface {
 	Join(name string) (leave func())
 }
 
-// Presence has the signs of life of this machine's own agents. Those of other machines, which only the server judges, count as alive.
-type Presence struct {
+// signs are those of this machine's own agents. The agents of other machines, which only the server judges, count as alive.
+type signs struct {
 	Signs
 	Member Membership
 }
 
 // Touch records a sign of life.
-func (p Presence) Touch(name string) { p.Signs.Touch(p.Member.label(name)) }
+func (p signs) Touch(name string) { p.Signs.Touch(p.Member.label(name)) }
 
 // Join records that a connection is alive until leave is called.
-func (p Presence) Join(name string) (leave func()) { return p.Signs.Join(p.Member.label(name)) }
+func (p signs) Join(name string) (leave func()) { return p.Signs.Join(p.Member.label(name)) }
 
 // Seen returns the last sign of life.
-func (p Presence) Seen(name string) plan.Sighting {
+func (p signs) Seen(name string) plan.Sighting {
 	if _, isOwn := p.Member.Local(name); !isOwn {
 		return plan.Sighting{At: time.Now()}
 	}
@@ -236,4 +236,4 @@ func (p Presence) Seen(name string) plan.Sighting {
 }
 
 // LastActivity returns the last sign of life of any actor: the present, since those of other machines are unknown.
-func (p Presence) LastActivity() time.Time { return time.Now() }
+func (p signs) LastActivity() time.Time { return time.Now() }

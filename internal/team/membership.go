@@ -63,7 +63,7 @@ func ParseAddress(text string) (*url.URL, error) {
 	case wrong != nil:
 		return nil, plan.Refuse(plan.InvalidInput, "", "the server's address "+wrong.Problem, wrong.Want)
 	case address.RawQuery != "" || address.ForceQuery:
-		return nil, plan.Refuse(plan.InvalidInput, "", "the server's address has a part after ?", "leave that out")
+		return nil, plan.Refuse(plan.InvalidInput, "", "the server's address has a part after ?", "leave it out")
 	}
 	return address, nil
 }
@@ -85,7 +85,7 @@ func Load(folder, team string) (m Membership, err error) {
 	path := filepath.Join(folder, team+".json")
 	err = load(path, &file)
 	if m = file.Membership; err == nil && m.Team != team {
-		err = fmt.Errorf("%s is the membership of another team; join again", path)
+		err = fmt.Errorf("%s does not belong to this team; delete it and join again", path)
 	}
 	m.Token = outbound.Secret(file.Token)
 	return m, err
@@ -187,7 +187,7 @@ func load(path string, into any) error {
 	}
 	data, err := safefile.Read(path, maxFile)
 	if err == nil && json.Unmarshal(data, into, json.RejectUnknownMembers(true)) != nil {
-		err = fmt.Errorf("%s cannot be read; join or pull again", path) // not its content, which may be a token
+		err = fmt.Errorf("%s is not valid; delete it, then join or pull again", path) // not its content, which may be a token
 	}
 	return err
 }

@@ -16,6 +16,7 @@ import (
 	"golang.org/x/oauth2"
 
 	"github.com/planloop/planloop/internal/teamwire"
+	"github.com/planloop/planloop/plan"
 )
 
 // Provider is an OpenID Connect provider of accounts, and this server's client there. The provider returns people to Address +
@@ -199,16 +200,20 @@ func noMember(email string) error {
 
 // SetEmail sets the address of the account with which a member signs in; "" for none. The next account with it becomes the member's.
 func (a Admin) SetEmail(ctx context.Context, team int64, member, email string) error {
+	return a.change(ctx, team, "set_email", map[string]any{"member": member, "email": strings.ToLower(email)}, func(tx pgx.Tx) error {
+		return setEmail(ctx, tx, team, member, email)
+	})
+}
+
+func setEmail(ctx context.Context, tx pgx.Tx, team int64, member, email string) error {
 	email = strings.ToLower(email)
 	if local, host, _ := strings.Cut(email, "@"); email != "" && (local == "" || host == "" || strings.ContainsAny(email, " \t\n<>")) {
-		return unfit("the e-mail address is not one like ann@example.com")
+		return unfit("%s is not an e-mail address; use one like ann@example.com", plan.Quote(email))
 	}
-	return a.change(ctx, team, "set_email", map[string]any{"member": member, "email": email}, func(tx pgx.Tx) error {
-		if _, err := tx.Exec(ctx, `DELETE FROM signin WHERE way = 'account' AND
-			member = (SELECT id FROM member WHERE team = $1 AND name = $2)`, team, member); err != nil {
-			return err
-		}
-		return forMember(ctx, tx, member, `UPDATE member SET email = nullif($3, ''), subject = NULL
-			WHERE team = $1 AND name = $2 AND removed IS NULL`, team, member, email)
-	})
+	if _, err := tx.Exec(ctx, `DELETE FROM signin WHERE way = 'account' AND
+		member = (SELECT id FROM member WHERE team = $1 AND name = $2)`, team, member); err != nil {
+		return err
+	}
+	return forMember(ctx, tx, member, `UPDATE member SET email = nullif($3, ''), subject = NULL
+		WHERE team = $1 AND name = $2 AND removed IS NULL`, team, member, email)
 }

@@ -86,26 +86,26 @@ func (a Admin) FindTeam(ctx context.Context, name string) (team int64, err error
 	return team, err
 }
 
+// ErrCurrent means that a team uses a format already.
+var ErrCurrent = errors.New("the team uses this format already")
+
 // Upgrade raises a team's format of records and requests, and returns the laptops that do not know it. If there are some, it needs
 // force: they count as offline until they are updated.
 func (a Admin) Upgrade(ctx context.Context, team int64, to int, force bool) (old []string, err error) {
 	err = a.change(ctx, team, "upgrade", map[string]int{"format": to}, func(tx pgx.Tx) error {
-		rows, err := tx.Query(ctx, `SELECT m.name || chr(39) || 's ' || t.machine || ', last seen ' || to_char(t.used, 'YYYY-MM-DD')
-			FROM token t JOIN member m ON m.id = t.member WHERE t.format < $1 AND t.used IS NOT NULL AND t.revoked IS NULL
-			AND t.expires > now() AND m.removed IS NULL ORDER BY 1`, to)
-		if err == nil {
-			old, err = pgx.CollectRows(rows, pgx.RowTo[string])
+		done, err := tx.Exec(ctx, "UPDATE team SET format = $2 WHERE id = $1 AND format < $2", team, to)
+		if err == nil && done.RowsAffected() == 0 {
+			return ErrCurrent
 		}
 		if err != nil {
 			return err
 		}
-		if len(old) > 0 && !force {
-			return fmt.Errorf("planloop is too old for format %d on %s; update it there, or add --force to leave these laptops offline", to,
+		rows, _ := tx.Query(ctx, `SELECT m.name || chr(39) || 's ' || t.machine || ', last seen ' || to_char(t.used, 'YYYY-MM-DD')
+			FROM token t JOIN member m ON m.id = t.member WHERE t.format < $1 AND t.used IS NOT NULL AND t.revoked IS NULL
+			AND t.expires > now() AND m.removed IS NULL ORDER BY 1`, to) // CollectRows returns its error
+		if old, err = pgx.CollectRows(rows, pgx.RowTo[string]); err == nil && len(old) > 0 && !force {
+			err = fmt.Errorf("planloop is too old for format %d on %s; update it there, or add --force to leave these laptops offline", to,
 				strings.Join(old, "; "))
-		}
-		done, err := tx.Exec(ctx, "UPDATE team SET format = $2 WHERE id = $1 AND format < $2", team, to)
-		if err == nil && done.RowsAffected() == 0 {
-			err = fmt.Errorf("the team uses format %d or a newer one already", to)
 		}
 		return err
 	})
@@ -120,8 +120,14 @@ func (a Admin) DeleteTeam(ctx context.Context, team int64) error {
 	})
 }
 
-// AddMember adds a member, or an earlier one again, without the tokens and passkeys of that time.
+// AddMember adds a member that signs in with a passkey.
 func (a Admin) AddMember(ctx context.Context, team int64, name string, role teamwire.Role) error {
+	return a.AddAccount(ctx, team, name, role, "")
+}
+
+// AddAccount adds a member, or an earlier one again, without the tokens and passkeys of that time. It signs in with the account of an
+// e-mail address; "" for none.
+func (a Admin) AddAccount(ctx context.Context, team int64, name string, role teamwire.Role, email string) error {
 	if err := teamwire.CheckName("member", name); err != nil {
 		return unfit("%v", err)
 	}
@@ -132,11 +138,14 @@ func (a Admin) AddMember(ctx context.Context, team int64, name string, role team
 	if err := plan.CheckAgentName("name", name); err != nil || name == string(plan.Planloop) || name == Operator {
 		return unfit("%s cannot be a member's name; use a name such as ann", plan.Quote(name))
 	}
-	return a.change(ctx, team, "add_member", map[string]any{"member": name, "role": role}, func(tx pgx.Tx) error {
+	return a.change(ctx, team, "add_member", map[string]any{"member": name, "role": role, "email": email}, func(tx pgx.Tx) error {
 		done, err := tx.Exec(ctx, `INSERT INTO member (team, name, role) VALUES ($1, $2, $3) ON CONFLICT (team, name)
 			DO UPDATE SET removed = NULL, role = excluded.role WHERE member.removed IS NOT NULL`, team, name, role)
 		if err == nil && done.RowsAffected() == 0 {
 			err = unfit("%s is a member already; change the role with: planloop-server member role", name)
+		}
+		if err == nil && email != "" {
+			err = setEmail(ctx, tx, team, name, email)
 		}
 		return err
 	})
@@ -194,7 +203,7 @@ func (a Admin) CreateToken(ctx context.Context, team int64, member string, role 
 		err := tx.QueryRow(ctx, "SELECT role FROM member WHERE team = $1 AND name = $2 AND removed IS NULL", team, member).Scan(&own)
 		switch {
 		case errors.Is(err, pgx.ErrNoRows):
-			return unfit("the team has no member %s; add the member first", plan.Quote(member))
+			return unfit("the team has no member %s; add the member with: planloop-server member add", plan.Quote(member))
 		case err == nil && role == teamwire.RoleAdmin && own != teamwire.RoleAdmin:
 			return unfit("%s is not an admin; create a token of the role member", member)
 		case err != nil:
@@ -207,13 +216,15 @@ func (a Admin) CreateToken(ctx context.Context, team int64, member string, role 
 	})
 }
 
-// Token describes a token.
+// Token describes a token without its secret.
 type Token struct {
-	ID               int64
-	Member, Machine  string
-	Role             teamwire.Role
-	Created, Expires time.Time
-	Used             *time.Time
+	ID      int64         `json:"token"`
+	Member  string        `json:"member"`
+	Machine string        `json:"machine"`
+	Role    teamwire.Role `json:"role"`
+	Created time.Time     `json:"created"`
+	Expires time.Time     `json:"expires"`
+	Used    *time.Time    `json:"used,omitempty"`
 }
 
 // Tokens lists the valid tokens of a team.
@@ -301,7 +312,7 @@ func (a Admin) PurgeHistory(ctx context.Context, team int64, workspace, name str
 			WHERE w.team = $1 AND w.name = $2 AND t.name = $3`, team, workspace, name).Scan(&id)
 	})
 	if errors.Is(err, pgx.ErrNoRows) {
-		return 0, unfit("the team has no track %s in the workspace %s", plan.Quote(name), plan.Quote(workspace))
+		return 0, unfit("the workspace %[2]s has no track %[1]s; the page lists them", plan.Quote(name), plan.Quote(workspace))
 	}
 	if err != nil {
 		return 0, err

@@ -2,7 +2,6 @@ package teamserver
 
 import (
 	"context"
-	"time"
 
 	"github.com/planloop/planloop/internal/teamwire"
 )
@@ -11,7 +10,7 @@ import (
 func byAdmin[In any](p *people, do func(context.Context, Admin, int64, In) (any, error)) pageAct {
 	return byPerson(p, func(ctx context.Context, who *person, in In) (any, error) {
 		if who.role != teamwire.RoleAdmin {
-			return nil, wrong(teamwire.CodeForbidden, "only an admin of the team may do this", "ask one")
+			return nil, wrong(teamwire.CodeForbidden, "only an admin of the team may do this", "ask an admin to do it")
 		}
 		return do(ctx, NewAdmin(p.db, who.name), who.team, in)
 	})
@@ -28,11 +27,7 @@ type memberAct struct {
 func (p *people) adminActs() map[string]pageAct {
 	return map[string]pageAct{
 		"/admin/add": byAdmin(p, func(ctx context.Context, a Admin, team int64, in memberAct) (any, error) {
-			err := a.AddMember(ctx, team, in.Member, in.Role)
-			if err == nil && in.Email != "" {
-				err = a.SetEmail(ctx, team, in.Member, in.Email)
-			}
-			return struct{}{}, err
+			return struct{}{}, a.AddAccount(ctx, team, in.Member, in.Role, in.Email)
 		}),
 		"/admin/email": byAdmin(p, func(ctx context.Context, a Admin, team int64, in memberAct) (any, error) {
 			return struct{}{}, a.SetEmail(ctx, team, in.Member, in.Email)
@@ -44,7 +39,10 @@ func (p *people) adminActs() map[string]pageAct {
 			secret, err := a.Invite(ctx, team, in.Member)
 			return map[string]string{"link": p.opts.Address + "/invite#" + secret}, err
 		}),
-		"/admin/tokens": byAdmin(p, p.listTokens),
+		"/admin/tokens": byAdmin(p, func(ctx context.Context, a Admin, team int64, _ struct{}) (any, error) {
+			tokens, err := a.Tokens(ctx, team)
+			return map[string]any{"tokens": tokens}, err
+		}),
 		"/admin/revoke": byAdmin(p, func(ctx context.Context, a Admin, team int64, in struct {
 			Token int64 `json:"token"`
 		}) (any, error) {
@@ -52,26 +50,6 @@ func (p *people) adminActs() map[string]pageAct {
 		}),
 		"/admin/policy": byAdmin(p, p.policy),
 	}
-}
-
-// shownToken describes a token without its secret.
-type shownToken struct {
-	Token   int64         `json:"token"`
-	Member  string        `json:"member"`
-	Machine string        `json:"machine"`
-	Role    teamwire.Role `json:"role"`
-	Created time.Time     `json:"created"`
-	Expires time.Time     `json:"expires"`
-	Used    *time.Time    `json:"used,omitempty"`
-}
-
-func (p *people) listTokens(ctx context.Context, a Admin, team int64, _ struct{}) (any, error) {
-	tokens, err := a.Tokens(ctx, team)
-	list := make([]shownToken, len(tokens))
-	for i, t := range tokens {
-		list[i] = shownToken{t.ID, t.Member, t.Machine, t.Role, t.Created, t.Expires, t.Used}
-	}
-	return map[string]any{"tokens": list}, err
 }
 
 // policy sets the rules if there are new ones, and returns them with the members.

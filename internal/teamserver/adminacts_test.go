@@ -57,7 +57,7 @@ func TestAnAdminChangesTheTeam(t *testing.T) {
 	eve.refuse(401, "GET", "/api/inbox", nil)
 	var acts []string
 	check(t, w.db.Pool().QueryRow(t.Context(), "SELECT array_agg(act ORDER BY id) FROM audit WHERE actor = 'ann'").Scan(&acts))
-	if want := []string{"register_passkey", "add_member", "set_email", "set_email", "invite", "revoke_token", "set_policy",
+	if want := []string{"register_passkey", "add_member", "set_email", "invite", "revoke_token", "set_policy",
 		"remove_member"}; !slices.Equal(acts, want) {
 		t.Errorf("the audit has %q", acts)
 	}

@@ -58,9 +58,9 @@ func isAnswer(err error) bool {
 	return err == nil || errors.As(err, new(*plan.ValidationError)) || errors.As(err, new(*teamwire.Error))
 }
 
-// doAs decides about a request of a caller. If now is false, it relies on what was read before: then only the answer that the change was
+// doAs decides about a request of a caller. If fresh is false, it relies on what was read before: then only the answer that the change was
 // recorded counts, since the append checks all that.
-func (s *Server) doAs(r *http.Request, c *caller, req *teamwire.DoRequest, ch change, now bool) (reply *teamwire.DoReply, err error) {
+func (s *Server) doAs(r *http.Request, c *caller, req *teamwire.DoRequest, ch change, fresh bool) (reply *teamwire.DoReply, err error) {
 	ctx := r.Context()
 	if ch.by, err = c.actor(req.Agent, req.Kind, ch.action); err != nil {
 		return nil, err
@@ -68,7 +68,7 @@ func (s *Server) doAs(r *http.Request, c *caller, req *teamwire.DoRequest, ch ch
 	if req.Scope != nil { // decide checks whose attempt it is
 		ch.by.Scope = *req.Scope
 	}
-	t, release, err := s.useTrack(ctx, c, r.PathValue("ws"), r.PathValue("track"), now)
+	t, release, err := s.useTrack(ctx, c, r.PathValue("ws"), r.PathValue("track"), fresh)
 	if err != nil {
 		return nil, err
 	}
@@ -76,14 +76,14 @@ func (s *Server) doAs(r *http.Request, c *caller, req *teamwire.DoRequest, ch ch
 	key := sha256.Sum256(fmt.Appendf(nil, "%d %s", c.memberID, req.Key)) // one member cannot take another's key
 	ch.key, ch.on = hex.EncodeToString(key[:16]), c.member+"'s "+c.machine
 	var rules rules
-	if known := t.rules.Load(); known != nil && !now {
+	if known := t.rules.Load(); known != nil && !fresh {
 		rules, rules.keyed = *known, 0
 		head := t.log.Known()
 		rules.chain, rules.seq = head.Chain, head.Seq
 	} else if rules, err = s.readRules(ctx, t.team, t, ch.key); err != nil {
 		return nil, err
 	}
-	if now {
+	if fresh {
 		presence{s, t}.forget()
 		if _, err := t.session.State(ctx); err != nil { // reads the log and that of main
 			return nil, err
@@ -117,9 +117,10 @@ func decodeAction(data []byte) (plan.Action, error) {
 func mayAsk(action plan.Action) error {
 	switch a := action.(type) {
 	case nil:
-		return wrong(teamwire.CodeInvalid, "the request has an empty action", "")
+		return wrong(teamwire.CodeInvalid, "the request has an empty action", "update planloop")
 	case plan.ShareTrack, plan.Purge:
-		return wrong(teamwire.CodeForbidden, "a token may not "+strings.ReplaceAll(plan.ActionWord(a), "_", " "), "")
+		return wrong(teamwire.CodeForbidden, "a token may not "+strings.ReplaceAll(plan.ActionWord(a), "_", " "),
+			"ask an admin of the team")
 	case plan.Batch:
 		for _, part := range a.Parts {
 			if err := mayAsk(part.Action); err != nil {
@@ -134,7 +135,7 @@ func unreadable(what string, err error) error {
 	if errors.Is(err, store.ErrNewer) {
 		return wrong(teamwire.CodeInvalid, what+" needs a newer server: "+plan.Shorten(err.Error(), 200), "update the server")
 	}
-	return wrong(teamwire.CodeInvalid, what+" cannot be read: "+plan.Shorten(err.Error(), 200), "")
+	return wrong(teamwire.CodeInvalid, what+" cannot be read: "+plan.Shorten(err.Error(), 200), "update planloop")
 }
 
 // change is an action with everything that a decision about it needs beside the team's rules.

@@ -90,7 +90,7 @@ func (s *Server) streamHeads(w http.ResponseWriter, r *http.Request, c *caller) 
 			if err != nil {
 				return nil, err
 			}
-			text = fmt.Sprintf("event: %s\ndata: %s\n\n", teamwire.EventHead, data)
+			text = fmt.Sprintf("event: head\ndata: %s\n\n", data)
 		}
 	}
 }

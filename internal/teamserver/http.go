@@ -155,7 +155,7 @@ func (s *Server) checkFormat(r *http.Request, c *caller) (err error) {
 	format := 1
 	if text := r.Header.Get(teamwire.FormatHeader); text != "" {
 		if format, err = strconv.Atoi(text); err != nil {
-			return wrong(teamwire.CodeInvalid, "the header "+teamwire.FormatHeader+" is not a number", "")
+			return wrong(teamwire.CodeInvalid, "the header "+teamwire.FormatHeader+" is not a number", "update planloop")
 		}
 	}
 	if err := s.noteUse(r.Context(), c, format); err != nil {
@@ -209,7 +209,8 @@ func (s *Server) describe(r *http.Request, err error) *teamwire.Error {
 	case isOwn:
 		return e
 	case errors.As(err, &size):
-		return &teamwire.Error{Code: teamwire.CodeTooLarge, Problem: fmt.Sprintf("the request has more than %d bytes", size.Limit)}
+		return &teamwire.Error{Code: teamwire.CodeTooLarge, Problem: fmt.Sprintf("the request has more than %d bytes", size.Limit),
+			Fix: "send less, such as fewer steps at once"}
 	case errors.Is(err, store.ErrTooLarge):
 		return &teamwire.Error{Code: teamwire.CodeTooLarge, Problem: err.Error()}
 	}

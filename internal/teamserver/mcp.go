@@ -8,8 +8,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-
 	"github.com/planloop/planloop/internal/build"
 	"github.com/planloop/planloop/internal/review"
 	"github.com/planloop/planloop/internal/teamwire"
@@ -85,18 +83,11 @@ func (s *Server) serveMCP(w http.ResponseWriter, r *http.Request, c *caller) (an
 
 // untilRevoked cancels a request once its token is not valid any more.
 func (s *Server) untilRevoked(ctx context.Context, cancel func(), token string) {
-	beat := time.NewTicker(teamwire.Heartbeat)
-	defer beat.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-beat.C:
-			if _, err := s.authenticate(ctx, token); isWrong(err, teamwire.CodeToken) {
-				cancel()
-			}
+	repeat(ctx, teamwire.Heartbeat, func() {
+		if _, err := s.authenticate(ctx, token); isWrong(err, teamwire.CodeToken) {
+			cancel()
 		}
-	}
+	})
 }
 
 // useMCP returns the MCP server of a token and a track, which it keeps open from the first time on.
@@ -196,25 +187,4 @@ func (p mcpPresence) Touch(name string) {
 	if err := p.server.see(ctx, p.track.team, p.track.workspace, seen, false); err != nil {
 		p.server.log.Warn("a sign of life was not noted", "error", err)
 	}
-}
-
-// Agents implements verbs.Hooks: it lists the agents that have called over MCP lately, whose hosts no hook holds.
-func (p presence) Agents() (all []verbs.ActiveAgent) {
-	ctx, cancel := context.WithTimeout(context.Background(), presenceWait)
-	defer cancel()
-	err := p.server.db.InTeam(ctx, p.track.team, func(tx pgx.Tx) error {
-		rows, err := tx.Query(ctx, `SELECT name FROM sighting WHERE workspace = $1 AND heard IS NULL AND at > now() - $2::interval
-			ORDER BY name`, p.track.workspace, mcpIdle)
-		if err == nil {
-			all, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (a verbs.ActiveAgent, err error) {
-				a.HTTP = true
-				return a, row.Scan(&a.Agent)
-			})
-		}
-		return err
-	})
-	if err != nil {
-		p.server.log.Warn("the agents at work cannot be read", "error", err)
-	}
-	return all
 }

@@ -125,7 +125,7 @@ func (p *people) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case act != nil && r.Method == http.MethodPost:
 		p.act(w, r, act)
 	case file != "" || act != nil:
-		p.fail(w, r, wrong(teamwire.CodeNotFound, "this path does not accept this method", ""))
+		p.fail(w, r, wrong(teamwire.CodeNotFound, "this path does not accept this method", "open "+p.opts.Address))
 	default:
 		p.review(w, r)
 	}
@@ -197,18 +197,11 @@ func (p *people) review(w http.ResponseWriter, r *http.Request) {
 
 // endWithSignIn ends a stream when its person is signed in no longer.
 func (p *people) endWithSignIn(r *http.Request, end func()) {
-	tick := time.NewTicker(p.opts.CheckEvery)
-	defer tick.Stop()
-	for {
-		select {
-		case <-r.Context().Done():
-			return
-		case <-tick.C:
-			if _, err := p.signedIn(r); isWrong(err, teamwire.CodeToken) {
-				end()
-			}
+	repeat(r.Context(), p.opts.CheckEvery, func() {
+		if _, err := p.signedIn(r); isWrong(err, teamwire.CodeToken) {
+			end()
 		}
-	}
+	})
 }
 
 // failPage writes an error in the words that the page's script reads.
@@ -220,7 +213,7 @@ func (p *people) failPage(w http.ResponseWriter, r *http.Request, err error) {
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(cmp.Or(e.Code.Status(), http.StatusInternalServerError))
-	said := map[string]string{"kind": kind, "problem": e.Problem, "fix": e.Fix, "field": "/signin"}
-	body, _ := json.Marshal(map[string]any{"error": said}) // texts: cannot fail
+	answer := map[string]string{"kind": kind, "problem": e.Problem, "fix": e.Fix, "field": "/signin"}
+	body, _ := json.Marshal(map[string]any{"error": answer}) // texts: cannot fail
 	_, _ = w.Write(body)
 }

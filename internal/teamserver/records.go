@@ -93,46 +93,36 @@ func (s *Server) listTracks(_ http.ResponseWriter, r *http.Request, c *caller) (
 	}
 	list := []teamwire.Track{}
 	for _, h := range heads {
-		one := teamwire.Track{Track: h.track, Head: h.head, IsOpen: h.isOpen}
-		t, release, err := s.useTrack(r.Context(), c, r.PathValue("ws"), h.track, false)
-		if err != nil {
-			return nil, err
-		}
-		state, err := t.session.State(r.Context())
-		release()
-		if err != nil {
-			return nil, err
-		}
-		if state.Plan != nil {
-			one.Objective = state.Plan.Objective
-		}
-		if state.Draft != nil {
-			one.Objective = state.Draft.Objective
-		}
-		list = append(list, one)
+		list = append(list, teamwire.Track{Track: h.track, Head: h.head, IsOpen: h.isOpen})
 	}
 	return list, nil
 }
 
 // trackHead is where the log of a track ends.
 type trackHead struct {
-	id     int64
-	track  string
-	head   store.Head
-	isOpen bool
+	id               int64
+	workspace, track string
+	head             store.Head
+	isOpen           bool
 }
 
-// heads returns the heads of a workspace's tracks that have records, by name; of those with these ids if any is given.
+// heads returns the heads of a workspace's tracks that have records, main first; of those with these ids if any is given. The workspace ""
+// stands for all of the team.
 func (s *Server) heads(ctx context.Context, team int64, workspace string, ids ...int64) ([]trackHead, error) {
+	of := "w.name = $2"
+	if workspace == "" {
+		of = "$2 = ''"
+	}
 	return postgres.Collect(ctx, s.db, team, func(row pgx.CollectableRow) (h trackHead, err error) {
 		var hash []byte
-		if err = row.Scan(&h.id, &h.track, &h.head.Chain, &h.head.Seq, &hash, &h.head.Phase, &h.isOpen); err == nil && len(hash) == 32 {
+		err = row.Scan(&h.id, &h.workspace, &h.track, &h.head.Chain, &h.head.Seq, &hash, &h.head.Phase, &h.isOpen)
+		if err == nil && len(hash) == 32 {
 			h.head.Hash = store.Hash(hash)
 		}
 		return h, err
-	}, `SELECT t.id, t.name, t.chain, t.seq, t.hash, t.phase, t.is_open FROM track t JOIN workspace w ON w.id = t.workspace
-		WHERE w.team = $1 AND w.name = $2 AND t.seq > 0 AND ($3::bigint[] IS NULL OR t.id = ANY ($3)) ORDER BY t.name`,
-		team, workspace, ids)
+	}, `SELECT t.id, w.name, t.name, t.chain, t.seq, t.hash, t.phase, t.is_open FROM track t JOIN workspace w ON w.id = t.workspace
+		WHERE w.team = $1 AND `+of+` AND t.seq > 0 AND ($3::bigint[] IS NULL OR t.id = ANY ($3))
+		ORDER BY w.name, t.name <> $4, t.name`, team, workspace, ids, mainTrack)
 }
 
 // putValue keeps a value that is too large for the log. Its name must be its digest.
@@ -164,7 +154,7 @@ func (s *Server) readValue(w http.ResponseWriter, r *http.Request, c *caller) (a
 	defer release()
 	value, err := t.session.Value(r.Context(), r.PathValue("name"))
 	if errors.Is(err, store.ErrNoValue) {
-		return nil, wrong(teamwire.CodeNotFound, "the track has no such value", "")
+		return nil, wrong(teamwire.CodeNotFound, "the track has no such value, or it was purged", "pull the track again")
 	}
 	if err != nil {
 		return nil, err

@@ -1,7 +1,6 @@
-// Package teamserver is the team server: it authenticates the caller of a request, decides on the
-// newest state of a track, appends, and reports changes to joined laptops. It keeps no state that
-// another server of the same database does not have. It must not believe a request about its
-// caller, the time, limits, or the policy: these come from the token, the database and the team's
+// Package teamserver is the team server: it authenticates the caller of a request, decides on the newest state of a track, appends, and
+// reports changes to joined laptops. Its caches hold only copies from the database, so several servers can share one. It must not believe
+// a request about its caller, the time, limits, or the policy: these come from the token or the sign-in, the database and the team's
 // settings.
 package teamserver
 
@@ -122,16 +121,23 @@ func (c *clock) adjust(ctx context.Context, pool *pgxpool.Pool) error {
 }
 
 func (s *Server) followClock() {
-	tick := time.NewTicker(clockEvery)
+	repeat(s.ending, clockEvery, func() {
+		if err := s.clock.adjust(s.ending, s.pool); err != nil && s.ending.Err() == nil {
+			s.log.Warn("the database's clock cannot be read", "error", err)
+		}
+	})
+}
+
+// repeat calls do at intervals until ctx ends.
+func repeat(ctx context.Context, every time.Duration, do func()) {
+	tick := time.NewTicker(every)
 	defer tick.Stop()
 	for {
 		select {
-		case <-s.ending.Done():
+		case <-ctx.Done():
 			return
 		case <-tick.C:
-			if err := s.clock.adjust(s.ending, s.pool); err != nil && s.ending.Err() == nil {
-				s.log.Warn("the database's clock cannot be read", "error", err)
-			}
+			do()
 		}
 	}
 }

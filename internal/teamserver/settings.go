@@ -38,7 +38,7 @@ type Settings struct {
 func ParseSettings(data []byte, members []string) (Settings, error) {
 	var set Settings
 	if err := json.Unmarshal(data, &set, json.RejectUnknownMembers(true)); err != nil {
-		return Settings{}, unfit("the settings are not valid: %v", err)
+		return Settings{}, unfit("the settings are not valid: %v; the guide to teams lists the keys", err)
 	}
 	for _, word := range []struct {
 		name, value string
@@ -78,7 +78,8 @@ func ParseSettings(data []byte, members []string) (Settings, error) {
 		approvers = members
 	}
 	if need := set.Approvals + set.HighRisk; need > len(approvers) {
-		return Settings{}, unfit("%d approvals can be needed, but only %d members may give one", need, len(approvers))
+		return Settings{}, unfit("%d approvals can be needed, but only %d members may give one; ask for fewer, or name more", need,
+			len(approvers))
 	}
 	return set, nil
 }
@@ -165,10 +166,27 @@ func scanRules(row pgx.CollectableRow) (r rules, err error) {
 	return r, nil
 }
 
+// addRules adds the team's rules to the facts of a change on the page or over MCP; decide adds its own.
+func (s *Server) addRules(t *track) func(*plan.Facts) error {
+	return func(facts *plan.Facts) error {
+		if facts.Members != nil {
+			return nil
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), presenceWait)
+		defer cancel()
+		rules, err := s.readRules(ctx, t.team, t, "")
+		if err == nil && rules.sharing != 0 {
+			err = plan.Refuse(plan.Conflict, "", "a member is sharing this track, and its history is not complete", "wait for it")
+		}
+		facts.Limits, facts.Policy, facts.Members = rules.settings.limits(), rules.settings.policy(), rules.members
+		return err
+	}
+}
+
 // me describes the caller.
 func (s *Server) me(_ http.ResponseWriter, r *http.Request, c *caller) (any, error) {
 	me := teamwire.Me{Team: c.teamName, Member: c.member, Machine: c.machine, Role: c.role, Format: c.format, Expires: c.expires,
-		Page: s.opts.Address, Now: s.clock.now().UTC()}
+		Page: s.opts.Address}
 	rules, err := s.readRules(r.Context(), c.team, &track{}, "")
 	me.Offline = rules.settings.Offline
 	return me, err

@@ -196,7 +196,7 @@ func foldShared(state plan.State, r *plan.Record) (after plan.State, err error) 
 
 // readShared reads a record from a laptop. Its texts are masked again; a text that could hide something is refused.
 func readShared(line string) (plan.Record, error) {
-	if len(line) > teamwire.MaxRecord {
+	if len(line) > postgres.MaxRecord {
 		return plan.Record{}, errors.New("it is too long")
 	}
 	clean, err := cleanTexts([]byte(line))
@@ -260,7 +260,8 @@ func checkClaims(f plan.Facts) error {
 		problem = cmp.Or(problem, checkText(text))
 	}
 	if problem != nil {
-		return wrong(teamwire.CodeInvalid, "the facts hold a text that is not accepted: "+problem.Error(), "")
+		return wrong(teamwire.CodeInvalid, "the request holds a text that is not accepted: "+problem.Error(),
+			"check the files that the action names")
 	}
 	return nil
 }

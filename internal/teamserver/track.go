@@ -16,6 +16,7 @@ import (
 	"github.com/planloop/planloop/internal/session"
 	"github.com/planloop/planloop/internal/store/postgres"
 	"github.com/planloop/planloop/internal/teamwire"
+	"github.com/planloop/planloop/internal/verbs"
 	"github.com/planloop/planloop/plan"
 )
 
@@ -124,7 +125,8 @@ func (s *Server) createTrack(ctx context.Context, c *caller, workspace, name str
 	case err != nil:
 		return err
 	case isKnown && tracks >= mostTracks || !isKnown && workspaces >= mostWorkspaces:
-		return wrong(teamwire.CodeTooLarge, "the team has too many workspaces or tracks", "delete some first")
+		return wrong(teamwire.CodeTooLarge, fmt.Sprintf("the team has %d workspaces, or this workspace has %d tracks; "+
+			"it cannot have more", workspaces, tracks), "use one of them")
 	case !isKnown:
 		if err := c.may("begin a workspace", teamwire.RoleMember, teamwire.RoleAdmin); err != nil {
 			return err
@@ -246,6 +248,33 @@ func (p presence) all() (map[string]plan.Sighting, error) {
 func (p presence) Seen(name string) plan.Sighting {
 	all, _ := p.all()
 	return all[name]
+}
+
+// Touch implements verbs.Presence. A person at the page is not an agent's sign of life.
+func (p presence) Touch(string) {}
+
+// Join implements verbs.Presence.
+func (p presence) Join(string) (leave func()) { return func() {} }
+
+// Agents implements verbs.Hooks: it lists the agents that have called over MCP lately, whose hosts no hook holds.
+func (p presence) Agents() (all []verbs.ActiveAgent) {
+	ctx, cancel := context.WithTimeout(context.Background(), presenceWait)
+	defer cancel()
+	err := p.server.db.InTeam(ctx, p.track.team, func(tx pgx.Tx) error {
+		rows, err := tx.Query(ctx, `SELECT name FROM sighting WHERE workspace = $1 AND heard IS NULL AND at > now() - $2::interval
+			ORDER BY name`, p.track.workspace, mcpIdle)
+		if err == nil {
+			all, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (a verbs.ActiveAgent, err error) {
+				a.HTTP = true
+				return a, row.Scan(&a.Agent)
+			})
+		}
+		return err
+	})
+	if err != nil {
+		p.server.log.Warn("the agents at work cannot be read", "error", err)
+	}
+	return all
 }
 
 // LastActivity implements session.Presence.

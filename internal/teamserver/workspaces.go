@@ -8,8 +8,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-
 	"github.com/planloop/planloop/internal/review"
 	"github.com/planloop/planloop/internal/teamwire"
 	"github.com/planloop/planloop/internal/verbs"
@@ -40,14 +38,6 @@ type inboxEntry struct {
 // inboxLasts bounds how long an entry without changes is shown: some words of it depend on the time.
 const inboxLasts = time.Minute
 
-// head is the end of a track's log.
-type head struct {
-	workspace, track string
-	seq              plan.Revision
-}
-
-func (h head) id() string { return placeOf(h.workspace, h.track).ID }
-
 // placeOf returns a track's place on the page.
 func placeOf(workspace, track string) review.Place {
 	place := review.Place{ID: workspace + "/" + track, Name: workspace}
@@ -57,32 +47,16 @@ func placeOf(workspace, track string) review.Place {
 	return place
 }
 
-// heads lists the team's tracks that have a record, those with these ids if any is given.
-func (ws workspaces) heads(ctx context.Context, ids ...int64) (list []head, err error) {
-	err = ws.db.InTeam(ctx, ws.who.team, func(tx pgx.Tx) error {
-		rows, err := tx.Query(ctx, `SELECT w.name, t.name, t.seq FROM track t JOIN workspace w ON w.id = t.workspace
-			WHERE t.team = $1 AND t.seq > 0 AND ($2::bigint[] IS NULL OR t.id = ANY ($2))
-			ORDER BY w.name, t.name <> $3, t.name`, ws.who.team, ids, mainTrack)
-		if err == nil {
-			list, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (h head, err error) {
-				return h, row.Scan(&h.workspace, &h.track, &h.seq)
-			})
-		}
-		return err
-	})
-	return list, err
-}
-
 // Places implements review.Workspaces.
 func (ws workspaces) Places(ctx context.Context) ([]review.Place, error) {
-	heads, err := ws.heads(ctx)
+	heads, err := ws.heads(ctx, ws.who.team, "")
 	places := make([]review.Place, len(heads))
 	ws.known.mu.Lock()
 	defer ws.known.mu.Unlock()
 	ws.known.heads = make(map[string]plan.Revision, len(heads))
 	for i, h := range heads {
 		places[i] = placeOf(h.workspace, h.track)
-		ws.known.heads[places[i].ID] = h.seq
+		ws.known.heads[places[i].ID] = h.head.Seq
 	}
 	maps.DeleteFunc(ws.known.entries, func(id string, _ inboxEntry) bool { return ws.known.heads[id] == 0 })
 	return places, err
@@ -143,13 +117,13 @@ func (ws workspaces) Watch(ctx context.Context) <-chan review.Change {
 			return
 		}
 		for ids := range grown {
-			heads, err := ws.heads(ctx, ids...)
+			heads, err := ws.heads(ctx, ws.who.team, "", ids...)
 			if err != nil && ctx.Err() == nil {
 				ws.log.Warn("the team's tracks cannot be read", "error", err)
 			}
 			for _, h := range heads {
 				select {
-				case changes <- review.Change{Workspace: h.id(), Revision: h.seq}:
+				case changes <- review.Change{Workspace: placeOf(h.workspace, h.track).ID, Revision: h.head.Seq}:
 				case <-ctx.Done():
 					return
 				}
@@ -157,27 +131,4 @@ func (ws workspaces) Watch(ctx context.Context) <-chan review.Change {
 		}
 	}()
 	return changes
-}
-
-// Touch implements verbs.Presence. A person at the page is not an agent's sign of life.
-func (p presence) Touch(string) {}
-
-// Join implements verbs.Presence.
-func (p presence) Join(string) (leave func()) { return func() {} }
-
-// addRules adds the team's rules to the facts of a change on the page or over MCP; decide adds its own.
-func (s *Server) addRules(t *track) func(*plan.Facts) error {
-	return func(facts *plan.Facts) error {
-		if facts.Members != nil {
-			return nil
-		}
-		ctx, cancel := context.WithTimeout(context.Background(), presenceWait)
-		defer cancel()
-		rules, err := s.readRules(ctx, t.team, t, "")
-		if err == nil && rules.sharing != 0 {
-			err = plan.Refuse(plan.Conflict, "", "a member is sharing this track, and its history is not complete", "wait for it")
-		}
-		facts.Limits, facts.Policy, facts.Members = rules.settings.limits(), rules.settings.policy(), rules.members
-		return err
-	}
 }

@@ -27,10 +27,8 @@ const FormatHeader = "Planloop-Format"
 
 // Bounds of the API.
 const (
-	MaxRecord  = 1 << 20          // bytes of one record
 	MaxRecords = 1 << 20          // bytes of the records in an answer, and in a chunk that is shared
-	MaxBody    = 4 << 20          // bytes of a request
-	MaxValue   = 4 << 20          // bytes of a value
+	MaxBody    = 4 << 20          // bytes of a request, such as a value
 	MaxKey     = 80               // bytes of an idempotency key
 	MaxWait    = time.Minute      // of a request for records
 	Heartbeat  = 15 * time.Second // between comments in the event stream
@@ -62,15 +60,13 @@ type Me struct {
 	Expires time.Time `json:"expires,omitzero"`
 	Page    string    `json:"page,omitempty"`    // address of the page where people decide
 	Offline string    `json:"offline,omitempty"` // what hooks do without an answer: "closed", or "" for as before
-	Now     time.Time `json:"now"`               // the database's clock
 }
 
 // Track is a track of a workspace, as in GET /v1/w/{ws}/tracks.
 type Track struct {
-	Track     string     `json:"track"`
-	Head      store.Head `json:"head"`
-	Objective string     `json:"objective,omitempty"`
-	IsOpen    bool       `json:"open"`
+	Track  string     `json:"track"`
+	Head   store.Head `json:"head"`
+	IsOpen bool       `json:"open"`
 }
 
 // Member is a member of the team, as in GET /v1/members.
@@ -110,15 +106,11 @@ type DoReply struct {
 	More    bool          `json:"more,omitzero"` // there are records after these; read them
 }
 
-// HeadEvent is the data of an event "head" in GET /v1/w/{ws}/events. The stream begins with one for
-// each track.
+// HeadEvent is the data of an event "head", the only kind, in GET /v1/w/{ws}/events. The stream begins with one for each track.
 type HeadEvent struct {
 	Track string     `json:"track"`
 	Head  store.Head `json:"head"`
 }
-
-// EventHead is the name of the only event.
-const EventHead = "head"
 
 // Seen is the body of POST /v1/w/{ws}/seen: the last signs of life of a laptop's agents, by label.
 type Seen struct {

@@ -1,4 +1,4 @@
-// Package command holds the commands of planloop-server. It must not know how a team's data is stored.
+// Package command holds the commands of planloop-server. It opens and migrates the database, and must not know its tables.
 package command
 
 import (
@@ -105,6 +105,10 @@ func (c *commands) team() *cobra.Command {
 	upgrade := c.command("upgrade TEAM", "Use the newest format that this version knows; older laptops must be updated", 1,
 		func(ctx context.Context, out io.Writer, admin teamserver.Admin, team int64, _ []string) error {
 			old, err := admin.Upgrade(ctx, team, teamwire.Format, force)
+			if errors.Is(err, teamserver.ErrCurrent) {
+				_, err = fmt.Fprintf(out, "The team already uses format %d, the newest of this version.\n", teamwire.Format)
+				return err
+			}
 			if err != nil {
 				return err
 			}
@@ -122,10 +126,7 @@ func (c *commands) member() *cobra.Command {
 	role, email := string(teamwire.RoleMember), ""
 	add := c.command("add TEAM NAME", "Add a member", 2,
 		func(ctx context.Context, _ io.Writer, admin teamserver.Admin, team int64, args []string) error {
-			if err := admin.AddMember(ctx, team, args[1], teamwire.Role(role)); err != nil || email == "" {
-				return err
-			}
-			return admin.SetEmail(ctx, team, args[1], email)
+			return admin.AddAccount(ctx, team, args[1], teamwire.Role(role), email)
 		})
 	add.Flags().StringVar(&email, "email", "", "verified address of the account with which the member signs in")
 	address := c.command("email TEAM NAME ADDRESS", `Change the address of a member's account, "" for none`, 3,

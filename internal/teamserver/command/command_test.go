@@ -54,6 +54,9 @@ func TestATeamIsMadeAndServed(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "no member") {
 		t.Errorf("an address of no member is refused with %v", err)
 	}
+	if got := must(t, dsn, "team", "upgrade", "blue"); !strings.Contains(got, "already uses format") {
+		t.Errorf("an upgrade to the same format says %s", got)
+	}
 	rules := filepath.Join(t.TempDir(), "rules.json")
 	if err := os.WriteFile(rules, []byte(`{"approvals": 2}`), 0o600); err != nil {
 		t.Fatal(err)
