@@ -79,7 +79,7 @@ func TestTeamScripts(t *testing.T) {
 			if in != nil {
 				ts.Check(json.NewEncoder(body).Encode(in))
 			}
-			request, err := http.NewRequest(method, web.URL+path, body)
+			request, err := http.NewRequest(method, ts.Getenv("SERVER")+path, body)
 			ts.Check(err)
 			request.Host = "plans.example.com"
 			request.Header = http.Header{"Origin": {"https://plans.example.com"}, "Content-Type": {"application/json"},

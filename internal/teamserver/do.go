@@ -94,7 +94,7 @@ func (s *Server) doAs(r *http.Request, c *caller, req *teamwire.DoRequest, ch ch
 		ch.relied.Main = t.main.log
 	}
 	reply, err = s.decide(ctx, t, rules, ch)
-	if !now || !isAnswer(err) || err == nil && reply.Seq > 0 {
+	if !fresh || !isAnswer(err) || err == nil && reply.Seq > 0 {
 		return reply, err
 	}
 	latest, failed := s.readRules(ctx, t.team, t, ch.key) // another try may be the reason for this answer

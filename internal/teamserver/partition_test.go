@@ -26,7 +26,7 @@ import (
 const (
 	busy     = 5 * time.Second
 	catchUp  = 3*time.Second + busy
-	callWait = team.CallLimit + busy
+	callWait = 5*time.Second + busy               // a call's limit at the laptop
 	silence  = teamwire.Heartbeat + 2*time.Second // until a follower opens its stream again
 )
 
