@@ -31,7 +31,7 @@ import (
 // benchWriters each change a track of their own.
 const benchWriters = 16
 
-// BenchmarkChanges compares changes through HTTP with plain appends and with bare INSERTs of the same records in the same database, in turns,
+// BenchmarkChanges compares changes through HTTP with plain appends and bare INSERTs of the same records in the same database, in turns,
 // so that the ratios hold on a busy machine. Clients and servers share its cores with PostgreSQL, so the time of both is also reported.
 func BenchmarkChanges(b *testing.B) {
 	private := postgrestest.Private(b, "fsync=on", "shared_buffers=128MB", "max_wal_size=2GB")
@@ -53,7 +53,8 @@ func BenchmarkChanges(b *testing.B) {
 	}
 	var writers []*benchWriter
 	for i := range benchWriters {
-		w := &benchWriter{http: &http.Client{Transport: &http.Transport{}}, token: token, path: fmt.Sprintf("/v1/w/shop/t/t%d/do", i), track: i}
+		w := &benchWriter{http: &http.Client{Transport: &http.Transport{}}, token: token,
+			path: fmt.Sprintf("/v1/w/shop/t/t%d/do", i), track: i}
 		check(b, w.change(b.Context(), servers[0], setUp("Ship the shop")))
 		writers = append(writers, w)
 	}

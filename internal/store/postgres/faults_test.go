@@ -349,8 +349,8 @@ func TestSilentListen(t *testing.T) {
 	silently := func(seq plan.Revision) {
 		t.Helper()
 		line := testenv.Must(store.EncodeRecord(mark(seq, 1)))(t)
-		execute(t, db, `SELECT append_record($1, $2, (SELECT chain FROM track), $3, '', false, $4, $5)`, team, track, seq, line,
-			fmt.Sprint("silent", seq))
+		execute(t, db, `SELECT append_record($1, $2, (SELECT chain FROM track), $3, '', false, $4, $5, NULL, NULL, NULL, NULL, NULL)`,
+			team, track, seq, line, fmt.Sprint("silent", seq))
 		began := time.Now()
 		await(t, grown)
 		if took := time.Since(began); took > 3*time.Second {

@@ -315,15 +315,27 @@ func TestRely(t *testing.T) {
 	if grown, records, err := log.Since(now, head); grown.Seq != 3 || len(records) != 1 || err != nil {
 		t.Errorf("after the conflict: %+v, %d records, %v", grown, len(records), err)
 	}
-	head = testenv.Must(log.Append(now, mark(4, 1)))(t)
-	var hash []byte // servers of the build before append without conditions
-	line := testenv.Must(store.EncodeRecord(mark(5, 1)))(t)
-	testenv.Check(t, db.InTeam(t.Context(), team, func(tx pgx.Tx) error {
-		const query = `SELECT append_record($1, $2, $3, 5, '', false, $4, 'key')`
-		return tx.QueryRow(t.Context(), query, team, track, head.Chain, line).Scan(&hash)
-	}))
-	if want := head.Hash.Next(line); string(hash) != string(want[:]) {
-		t.Errorf("the hash is %x, want %x", hash, want)
+	testenv.Must(log.Append(now, mark(4, 1)))(t)
+}
+
+// TestBoundFunctions: a transaction that has set one team reaches no other team through the functions with their owner's rights.
+func TestBoundFunctions(t *testing.T) {
+	db, team, track := postgrestest.OpenTeam(t, postgrestest.Start(t))
+	head := fill(t, db.Log(team, track), 1)
+	execute(t, db, `INSERT INTO notice (team, track, seq) SELECT team, id, 1 FROM track`)
+	for _, c := range []struct {
+		as   int64
+		want string
+	}{{team + 1, "0 f 0"}, {team, "1 t 1"}} {
+		var got string
+		testenv.Check(t, db.InTeam(t.Context(), c.as, func(tx pgx.Tx) error {
+			return tx.QueryRow(t.Context(), `SELECT concat_ws(' ', (SELECT count(*) FROM heads(ARRAY[$1::bigint])),
+				append_record($1, $2, $3, 2, '', false, 'line', 'key', NULL, NULL, NULL, NULL, NULL) IS NOT NULL,
+				(SELECT count(*) FROM claim_notice()))`, team, track, head.Chain).Scan(&got)
+		}))
+		if got != c.want {
+			t.Errorf("team %d: heads, append and notices are %q, want %q", c.as, got, c.want)
+		}
 	}
 }
 
