@@ -212,7 +212,8 @@ func (a *app) pullTrack(ctx context.Context, name, in string) error {
 		copied, isCopy, err := team.PlaceOf(local.StateDir)
 		switch {
 		case len(names) == 0:
-			return plan.Refuse(plan.NotFound, "", place.Team+"/"+place.Workspace+" has no tracks", "share one first: planloop team share TRACK")
+			return plan.Refuse(plan.NotFound, "", place.Team+"/"+place.Workspace+" has no tracks",
+				"share one first: planloop team share TRACK")
 		case !slices.Contains(names, name):
 			return plan.Refuse(plan.NotFound, "", place.Team+"/"+place.Workspace+" has no track "+plan.Quote(name),
 				"use one of: "+strings.Join(names, ", "))
