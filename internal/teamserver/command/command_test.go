@@ -110,6 +110,13 @@ func TestATeamIsMadeAndServed(t *testing.T) {
 		t.Errorf("the server answers a removed member with %q", got)
 	}
 	log := stop()
+	if !strings.Contains(log, "without --address") || strings.Contains(log, "unencrypted") {
+		t.Errorf("the log does not warn, or of too much: %s", log)
+	}
+	_, stop = serve(t, dsn, "--listen", ":0", "--address", "https://plans.example.com")
+	if log := stop(); strings.Contains(log, "without --address") || !strings.Contains(log, "unencrypted") {
+		t.Errorf("the log of a server without TLS does not warn, or of too much: %s", log)
+	}
 	if strings.Contains(log, token) || !strings.Contains(log, `"member":"ann"`) {
 		t.Errorf("the log is %s", log)
 	}
