@@ -306,6 +306,14 @@ func TestMembersVote(t *testing.T) {
 	w.submit(w.as("bob", teamwire.RoleAgent))
 	first := ann.approval("shop/main")
 	ann.must("POST", "/api/act", first, nil)
+	for who, want := range map[*browser]string{ann: "approved this plan already", bob: "you submitted this plan", eve: ""} {
+		v := who.view("shop/main")
+		var inbox review.Inbox
+		if who.must("GET", "/api/inbox", nil, &inbox); v.Draft == nil || !strings.Contains(v.Draft.NoVote, want) ||
+			(v.Draft.NoVote == "") != (want == "") || len(inbox.Waiting) != len(v.Waiting) || (len(v.Waiting) == 1) != (want == "") {
+			t.Errorf("a page where %q has %+v, %+v", want, v.Draft, inbox.Waiting)
+		}
+	}
 	if v := eve.view("shop/main"); v.Phase != plan.PhaseSubmitted || v.Draft == nil {
 		t.Errorf("after one vote of two the phase is %s", v.Phase)
 	} else if text := fmt.Sprint(v.Headline, v.Situation, v.Draft.Situation, v.Waiting); !strings.Contains(text, "1 more approval") {
@@ -318,7 +326,7 @@ func TestMembersVote(t *testing.T) {
 	ann.refuse(409, "POST", "/api/act", ann.approval("shop/main")) // a second vote
 	eve.must("POST", "/api/act", eve.approval("shop/main"), nil)
 	v := eve.view("shop/main")
-	if v.Draft != nil || v.Plan == nil || v.Plan.Approval == nil || !strings.Contains(v.Plan.Approval.By, "eve") {
+	if v.Draft != nil || v.Plan == nil || v.Plan.Approval == nil || v.Plan.Approval.By != "ann and eve" || v.Decision.By != "ann and eve" {
 		t.Errorf("after both votes the view is %+v", v)
 	}
 }

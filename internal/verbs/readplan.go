@@ -197,7 +197,7 @@ func refOf(id plan.StepID) string { return "draft_" + id.String() }
 // withApproved adds the approved plan to a reply, starting at a step.
 func (r ReadPlanReply) withApproved(state plan.State, remarks []PlacedComment, c Caller, from plan.StepID) ReadPlanReply {
 	p := state.Plan
-	r.Message = "The plan was approved by " + p.Approval.By + "."
+	r.Message = "The plan was approved by " + p.Approval.Deciders() + "."
 	if p.Approval.Way == string(plan.WayClient) {
 		r.Message = "The plan was approved by the user of " + p.Approval.By + ", through the client."
 	}
