@@ -264,7 +264,7 @@ func (c *commands) policy() *cobra.Command {
 		})
 	set.Long = `Set the rules of a team from a JSON file, or those of one workspace, which then replace the team's.
 
-  {"approvals": 1, "approvers": ["@leads", "eve"], "groups": {"leads": ["ann", "bob"]}, "high_risk": 1}
+  {"approvals": 1, "approvers": ["@leads"], "groups": {"leads": ["ann", "bob"]}, "offline": "closed"}
 
 A submitted plan keeps the rules of its time.`
 	remove := c.command("remove TEAM/WORKSPACE", "Remove a workspace's own rules: the team's apply again", 1,

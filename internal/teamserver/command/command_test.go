@@ -110,6 +110,9 @@ func TestATeamIsMadeAndServed(t *testing.T) {
 		t.Errorf("the server answers a removed member with %q", got)
 	}
 	log := stop()
+	if !strings.Contains(log, `"took_ms":`) {
+		t.Errorf("the log has no times with a unit: %s", log)
+	}
 	if !strings.Contains(log, "without --address") || strings.Contains(log, "unencrypted") {
 		t.Errorf("the log does not warn, or of too much: %s", log)
 	}
