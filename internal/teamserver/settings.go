@@ -129,8 +129,8 @@ func (set Settings) Warning(members []string) string {
 			}
 		}
 		if len(stuck) > 0 {
-			return fmt.Sprintf("%s needs %s, and none by %s can get that many: the submitter's does not count. Add approvers, or lower the rule.",
-				rule.plans, plan.Pluralize(rule.needed, "approval"), plan.Enumerate(stuck))
+			return fmt.Sprintf("%s needs %s, and none by %s can get that many: the submitter's does not count. Add approvers, "+
+				"or lower the rule.", rule.plans, plan.Pluralize(rule.needed, "approval"), plan.Enumerate(stuck))
 		}
 	}
 	return ""

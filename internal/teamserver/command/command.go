@@ -15,7 +15,6 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"github.com/planloop/planloop/internal/build"
 	"github.com/planloop/planloop/internal/store/postgres"
@@ -37,7 +36,7 @@ func New(getenv func(string) string) *cobra.Command {
 			if c.dsn == "" {
 				c.dsn = getenv(dsnVariable)
 			}
-			if c.dsn == "" {
+			if c.dsn == "" && !cmd.HasSubCommands() {
 				return errors.New("the address of the database is missing; set " + dsnVariable +
 					" to one like postgres://planloop@db/planloop")
 			}
@@ -81,10 +80,10 @@ func (c *commands) open(cmd *cobra.Command, do func(teamserver.Admin) error) err
 }
 
 func group(use, short string, members ...*cobra.Command) *cobra.Command {
-	cmd := &cobra.Command{Use: use, Short: short, RunE: func(*cobra.Command, []string) error { return nil }, // runnable: Args is called
+	cmd := &cobra.Command{Use: use, Short: short, RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return pflag.ErrHelp
+				return nil
 			}
 			return fmt.Errorf("%s has no command %q; list them with: %s --help", cmd.CommandPath(), args[0], cmd.CommandPath())
 		}}
@@ -271,8 +270,8 @@ A submitted plan keeps the rules of its time.`
 		func(ctx context.Context, _ io.Writer, admin teamserver.Admin, team int64, args []string) error {
 			_, workspace, _ := strings.Cut(args[0], "/")
 			if workspace == "" {
-				return fmt.Errorf("name a workspace, as %s/NAME; to clear the team's own rules, set {} with: planloop-server policy set %s -",
-					args[0], args[0])
+				return fmt.Errorf("name a workspace, as %[1]s/NAME; to clear the team's rules, set {}: planloop-server policy set %[1]s -",
+					args[0])
 			}
 			return admin.SetSettings(ctx, team, workspace, nil)
 		})

@@ -61,7 +61,7 @@ func TestATeamIsMadeAndServed(t *testing.T) {
 		}
 		return must(t, dsn, "policy", "set", "blue", rules)
 	}
-	if got := set(`{"approvals": 1, "high_risk": 1}`); !strings.Contains(got, "a plan of high risk needs 2 approvals, and none by ann and bob") {
+	if got := set(`{"approvals": 1, "high_risk": 1}`); !strings.Contains(got, "high risk needs 2 approvals, and none by ann and bob") {
 		t.Errorf("rules that no plan of high risk can meet: %q", got)
 	}
 	if got := set(`{"approvals": 2}`); !strings.Contains(got, "a plan needs 2 approvals") {

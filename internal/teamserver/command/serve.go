@@ -82,7 +82,7 @@ func (c *commands) serve(cmd *cobra.Command, f serveFlags) error {
 	main.RegisterOnShutdown(server.EndStreams)
 	logger.Info("serving", "address", main.Addr, "tls", f.cert != "")
 	if host, _, _ := net.SplitHostPort(main.Addr); f.cert == "" && !net.ParseIP(host).IsLoopback() {
-		logger.Warn("tokens and plans cross the network unencrypted unless a proxy adds TLS; add --tls-cert and --tls-key, or listen on 127.0.0.1")
+		logger.Warn("tokens and plans are unencrypted unless a proxy adds TLS; add --tls-cert and --tls-key, or listen on 127.0.0.1")
 	}
 	if f.address == "" {
 		logger.Warn("without --address there is no page, so nobody can approve a plan or sign in; add the public address of this server")
