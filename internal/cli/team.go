@@ -362,7 +362,7 @@ func (a *app) decideInTeam(ctx context.Context) (isDecided bool, err error) {
 	}
 	page := ws.copied.Page
 	if page == "" {
-		return true, plan.Refuse(plan.Conflict, "", "the team's server has no page, so nobody can decide about its plans",
+		return true, plan.Refuse(plan.Conflict, "", "the team's server has no page to decide about its plans",
 			"ask its operator to start planloop-server with --address")
 	}
 	if _, err := team.ParseAddress(page); err != nil || page == "" {
