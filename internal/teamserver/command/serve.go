@@ -85,7 +85,7 @@ func (c *commands) serve(cmd *cobra.Command, f serveFlags) error {
 		logger.Warn("tokens and plans are unencrypted unless a proxy adds TLS; add --tls-cert and --tls-key, or listen on 127.0.0.1")
 	}
 	if f.address == "" {
-		logger.Warn("without --address there is no page, so people cannot sign in and approve; add the public address of this server")
+		logger.Warn("without --address the server has no page, so people cannot sign in and approve; add the public address of this server")
 	}
 	all := []*http.Server{main}
 	if f.metrics != "" {
