@@ -293,7 +293,11 @@ func (e PlanApproved) apply(s State) State {
 	}
 	s.Plan, s.Draft = &p, nil
 	s = s.withMode(PhaseExecuting, func(m *Mode) { m.Approved = p.Root() })
-	return s.withDecision(PhaseExecuting, Decision{Outcome: Approved, By: e.Approval.By, Way: Way(e.Approval.Way),
+	by := e.Approval.By
+	if len(e.Approval.Votes) > 0 {
+		by = votersOf(e.Approval.Votes)
+	}
+	return s.withDecision(PhaseExecuting, Decision{Outcome: Approved, By: by, Way: Way(e.Approval.Way),
 		Comment: e.Approval.Comment, Change: change, Edits: e.Approval.Edits, Unanswered: e.Approval.Unanswered, At: e.Approval.At})
 }
 

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -57,7 +58,7 @@ type Voting struct {
 // Missing returns the number of approvals still needed.
 func (v Voting) Missing() int { return max(0, v.Needed-len(v.Votes)) }
 
-// String describes the missing approvals, as in "1 more approval: bob or eve".
+// String describes the missing approvals, as in "1 more approval: bob or eve" or "2 approvals: bob and eve".
 func (v Voting) String() string {
 	more := ""
 	if len(v.Votes) > 0 {
@@ -71,7 +72,7 @@ func (v Voting) String() string {
 		return text + ", but only " + strconv.Itoa(len(v.Open)) + " of the team may still approve; the policy must change, " +
 			"and the plan be submitted again"
 	}
-	return text + ": " + enumerate(v.Open, "or")
+	return text + ": " + enumerate(v.Open, map[bool]string{true: "and", false: "or"}[len(v.Open) == v.Missing()])
 }
 
 // VotingText says which approvals the waiting plan has and which it waits for, as sentences; "" without a policy.
@@ -157,9 +158,25 @@ func (a DecideDraft) vote(s State, f Facts) (votes []Vote, missing int, err erro
 	return votes, max(0, v.Needed-len(votes)), nil
 }
 
+// WhyNoVote says why a member's approval of the waiting plan would not count; "" if it would, or if nothing is voted on.
+func (s State) WhyNoVote(member string, members Members) string {
+	v, ok := s.Voting(members)
+	if !ok {
+		return ""
+	}
+	policy := Policy{Approvers: s.Mode.Request.Policy.Approvers} // a proof can still be given
+	if err, is := errors.AsType[*ValidationError](s.checkVoter(v, &policy, member, Facts{Members: members})); is {
+		return err.Problem
+	}
+	return ""
+}
+
 // checkVoter refuses an approval that does not count.
 func (s State) checkVoter(v Voting, policy *Policy, member string, f Facts) error {
-	waits := "the plan waits for " + v.String()
+	waits, ask, wait := "the plan waits for "+v.String(), "ask another member", "wait for the others"
+	if !v.IsOpen && len(v.Open) < v.Missing() {
+		ask, wait = "ask an admin of the team", "ask an admin of the team"
+	}
 	takesPart := s.takesPartAs(member)
 	_, isMember := f.Members[member]
 	switch {
@@ -168,9 +185,9 @@ func (s State) checkVoter(v Voting, policy *Policy, member string, f Facts) erro
 	case len(policy.Approvers) > 0 && !slices.Contains(policy.Approvers, member):
 		return conflict(fmt.Sprintf("%s may not approve here; %s", Quote(member), waits), "ask one of them, or request changes")
 	case takesPart != "":
-		return conflict(fmt.Sprintf("you %s this plan, so your approval does not count; %s", takesPart, waits), "ask another member")
+		return conflict(fmt.Sprintf("you %s this plan, so your approval does not count; %s", takesPart, waits), ask)
 	case slices.ContainsFunc(v.Votes, func(vote Vote) bool { return vote.By == member }):
-		return conflict("you have approved this plan already; "+waits, "wait for the others")
+		return conflict("you have approved this plan already; "+waits, wait)
 	case policy.Proof != "" && f.Actor.Proof != policy.Proof:
 		return conflict("approvals of this team are signed with a "+policy.Proof, "sign yours on the page of the team's server")
 	}

@@ -66,7 +66,7 @@ func (w *workspace) wantVoting(t *testing.T, want string, voters ...string) {
 
 func TestLastVoteApproves(t *testing.T) {
 	w := voting(t, twoOfThree())
-	w.wantVoting(t, "2 approvals: bob or eve")
+	w.wantVoting(t, "2 approvals: bob and eve")
 	events := w.vote("bob", "mind the cache")
 	if got := kinds(events); !slices.Equal(got, []string{"approval_given"}) {
 		t.Fatalf("the first vote gives %v", got)
@@ -89,8 +89,8 @@ func TestLastVoteApproves(t *testing.T) {
 
 func TestVotesThatDoNotCount(t *testing.T) {
 	w := voting(t, twoOfThree())
-	w.noVote(t, member("ann"), "you submitted this plan", "bob or eve")
-	w.noVote(t, member("kim"), `"kim" may not approve here`, "2 approvals: bob or eve")
+	w.noVote(t, member("ann"), "you submitted this plan", "bob and eve")
+	w.noVote(t, member("kim"), `"kim" may not approve here`, "2 approvals: bob and eve")
 	w.noVote(t, member("zoe"), "not a member")
 	w.noVote(t, plan.NewActor(plan.ChannelClient, "bob"), "")
 	w.noVote(t, plan.NewActor(plan.ChannelShared, "bob"), "")
@@ -110,7 +110,7 @@ func TestEditVoidsVotes(t *testing.T) {
 	w.vote("bob", "")
 	title := "Look twice"
 	w.do(member("eve"), plan.EditDraft{Digest: w.answer("").Digest, Change: plan.UpdateStep{Step: 1, Patch: plan.Patch{Title: &title}}})
-	w.wantVoting(t, "2 approvals: bob or kim")
+	w.wantVoting(t, "2 approvals: bob and kim")
 	w.noVote(t, member("eve"), "you changed this plan")
 	w.vote("bob", "")
 	w.vote("kim", "")
@@ -153,7 +153,7 @@ func TestRemovedMembersVoteDoesNotCount(t *testing.T) {
 	w := voting(t, plan.Policy{Approvals: 2})
 	w.vote("bob", "")
 	w.members = []string{"ann", "eve", "kim"}
-	w.wantVoting(t, "2 approvals: eve or kim")
+	w.wantVoting(t, "2 approvals: eve and kim")
 	w.vote("eve", "")
 	w.wantPhase(plan.PhaseSubmitted)
 	w.vote("kim", "")
@@ -256,7 +256,7 @@ func TestOneDecisionEndsTheRound(t *testing.T) {
 			t.Errorf("%s: the vote continues", outcome)
 		}
 		w.do(agentOf("ann"), submission("Look", "Do"))
-		w.wantVoting(t, "2 approvals: bob or eve")
+		w.wantVoting(t, "2 approvals: bob and eve")
 	}
 }
 

@@ -357,7 +357,11 @@ func (a *app) decideInTeam(ctx context.Context) (isDecided bool, err error) {
 	if err != nil || ws.copied == nil {
 		return false, err
 	}
-	page := cmp.Or(ws.copied.Page, ws.copied.Address)
+	page := ws.copied.Page
+	if page == "" {
+		return true, plan.Refuse(plan.Conflict, "", "the team's server has no page to decide about its plans",
+			"ask its operator to start planloop-server with --address")
+	}
 	if _, err := team.ParseAddress(page); err != nil || page == "" {
 		return true, plan.Refuse(plan.Conflict, "", "the address of the page where people decide is not valid", "join the team again")
 	}

@@ -109,7 +109,7 @@ func (n Notice) sentence() string {
 	if n.Event == "plan_waits" {
 		text = "A plan is waiting for you: " + text
 	}
-	if details := safetext.Line(n.Text); details != "" {
+	if details := safetext.Line(n.Text); details != "" && strings.TrimSuffix(details, ".") != strings.TrimSuffix(n.Title, ".") {
 		text += ": " + details
 	}
 	text = plan.Shorten(text, maxTitle)

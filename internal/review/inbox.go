@@ -63,7 +63,7 @@ func (workspace *Workspace) waiting(state plan.State) []Waiting {
 		w.Workspace, w.Name, w.Kind = workspace.ID, workspace.Name, kind
 		all = append(all, w)
 	}
-	if p := state.Draft; p != nil && !state.IsReturned() {
+	if p := state.Draft; p != nil && !state.IsReturned() && workspace.noVote(state) == "" {
 		w := Waiting{ID: p.ID, Title: p.Objective, Text: p.Summary, By: p.CreatedBy, At: p.CreatedAt}
 		if request := state.ModeNow().Request; request != nil {
 			w.ID, w.By, w.At = request.ID, request.By, request.At
@@ -104,6 +104,14 @@ func (workspace *Workspace) waiting(state plan.State) []Waiting {
 		}
 	}
 	return newest(all)
+}
+
+// noVote says why the viewer's approval of the waiting plan would not count, "" if it would.
+func (workspace *Workspace) noVote(state plan.State) string {
+	if workspace.Person == "" {
+		return ""
+	}
+	return state.WhyNoVote(workspace.Person, workspace.Members)
 }
 
 // givenUp returns the skipped or cancelled step that a pending step waits for; 0 if none.

@@ -181,6 +181,7 @@ type Draft struct {
 	Decidable bool               `json:"decidable"`                      // it waits for a decision, not for the agent
 	Changes   bool               `json:"changes,omitempty"`              // it changes the approved plan
 	Outdated  string             `json:"outdated,omitempty"`             // why it can no longer be approved
+	NoVote    string             `json:"no_vote,omitempty"`              // why the viewer's approval would not count
 	Archives  string             `json:"archives,omitempty"`             // the objective of the active plan that an approval would archive
 	Adopted   string             `json:"adopted,omitempty"`              // the host list it was made from
 	Host      string             `json:"host,omitempty"`                 // the host that shows it to its user now

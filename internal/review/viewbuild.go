@@ -145,6 +145,7 @@ func (workspace *Workspace) draft(state plan.State, former *plan.Plan) *Draft {
 	if request != nil {
 		d.Request, d.By, d.At, d.Changes = request.ID, request.By, request.At, request.Base != ""
 	}
+	d.NoVote = workspace.noVote(state)
 	d.Unanswered = questions(state.DecisionQuestions())
 	if err := state.CheckRevisionBase(); err != nil {
 		d.Outdated = err.Error()

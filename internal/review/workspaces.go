@@ -28,6 +28,7 @@ type Workspace struct {
 	Tail    func(step plan.StepID) (string, error)     // the end of a step's output; nil: no output is kept
 	Start   func(ctx context.Context, of string) error // begins or resumes a run of that plan here; nil: it cannot run here
 	Members plan.Members                               // of the team that it belongs to; nil: none, or unknown
+	Person  string                                     // the member of the team that looks at it; "": not known
 	Sign    string                                     // address where a person signs an approval with a passkey; "": none
 	Unsent  string                                     // the folder of people's unsent texts; "": they are not stored
 	Fresh   func(ctx context.Context, p *plan.Plan)    // reloads the definitions of p's tools from their servers; may be nil

@@ -151,6 +151,18 @@ func (a Admin) AddAccount(ctx context.Context, team int64, name string, role tea
 	})
 }
 
+// Member describes a member.
+type Member struct {
+	Name string        `json:"name"`
+	Role teamwire.Role `json:"role"`
+}
+
+// Members lists the members of a team.
+func (a Admin) Members(ctx context.Context, team int64) ([]Member, error) {
+	return postgres.Collect(ctx, a.db, team, pgx.RowToStructByPos[Member],
+		"SELECT name, role FROM member WHERE team = $1 AND removed IS NULL ORDER BY name", team)
+}
+
 // SetRole changes a member's role. A token of the role admin has no more rights than its member.
 func (a Admin) SetRole(ctx context.Context, team int64, name string, role teamwire.Role) error {
 	return a.change(ctx, team, "set_role", map[string]any{"member": name, "role": role}, func(tx pgx.Tx) error {
@@ -195,6 +207,9 @@ func (a Admin) CreateToken(ctx context.Context, team int64, member string, role 
 	}
 	if valid <= 0 || valid > longestToken {
 		return "", unfit("a token cannot be valid for %s; use at most %d days", valid, int(longestToken.Hours()/24))
+	}
+	if !slices.Contains([]teamwire.Role{teamwire.RoleAgent, teamwire.RoleCI, teamwire.RoleMember, teamwire.RoleAdmin}, role) {
+		return "", unfit("a token cannot have the role %q; use agent, ci, member or admin", role)
 	}
 	token, hash := newToken()
 	detail := map[string]any{"member": member, "role": role, "machine": machine, "valid": valid.String()}
@@ -256,15 +271,9 @@ func (a Admin) RevokeToken(ctx context.Context, team, id int64) error {
 func (a Admin) SetSettings(ctx context.Context, team int64, workspace string, settings []byte) error {
 	detail := map[string]any{"workspace": workspace, "settings": string(settings)}
 	return a.change(ctx, team, "set_policy", detail, func(tx pgx.Tx) error {
-		var id int64
-		if workspace != "" {
-			err := tx.QueryRow(ctx, "SELECT id FROM workspace WHERE team = $1 AND name = $2", team, workspace).Scan(&id)
-			if errors.Is(err, pgx.ErrNoRows) {
-				return unfit("the team has no workspace %s; share a track in it first", plan.Quote(workspace))
-			}
-			if err != nil {
-				return err
-			}
+		id, err := findWorkspace(ctx, tx, team, workspace)
+		if err != nil {
+			return err
 		}
 		if settings == nil {
 			_, err := tx.Exec(ctx, "DELETE FROM policy WHERE team = $1 AND workspace = $2", team, id)
@@ -288,12 +297,23 @@ func (a Admin) SetSettings(ctx context.Context, team int64, workspace string, se
 	})
 }
 
+// findWorkspace returns a workspace by its name; 0 for "", the whole team.
+func findWorkspace(ctx context.Context, tx pgx.Tx, team int64, name string) (id int64, err error) {
+	if name == "" {
+		return 0, nil
+	}
+	err = tx.QueryRow(ctx, "SELECT id FROM workspace WHERE team = $1 AND name = $2", team, name).Scan(&id)
+	if errors.Is(err, pgx.ErrNoRows) {
+		err = unfit("the team has no workspace %s; share a track in it first", plan.Quote(name))
+	}
+	return id, err
+}
+
 // Settings returns the rules of a team, or of one workspace of it, and the team's members.
 func (a Admin) Settings(ctx context.Context, team int64, workspace string) (set Settings, members []string, err error) {
 	err = a.db.InTeam(ctx, team, func(tx pgx.Tx) error {
-		var id int64
-		if err := tx.QueryRow(ctx, "SELECT coalesce((SELECT id FROM workspace WHERE team = $1 AND name = $2), 0)", team, workspace).
-			Scan(&id); err != nil {
+		id, err := findWorkspace(ctx, tx, team, workspace)
+		if err != nil {
 			return err
 		}
 		r, err := rulesIn(ctx, tx, team, id)
@@ -303,17 +323,22 @@ func (a Admin) Settings(ctx context.Context, team int64, workspace string) (set 
 	return set, members, err
 }
 
-// PurgeHistory begins a new chain of a track with its present plan and draft, without the history that led to
-// them. Laptops replace their copies; other copies cannot be recalled. It returns the number of records that are gone.
-func (a Admin) PurgeHistory(ctx context.Context, team int64, workspace, name string) (gone plan.Revision, err error) {
-	var id int64
+// FindTrack returns a track by its name.
+func (a Admin) FindTrack(ctx context.Context, team int64, workspace, name string) (id int64, err error) {
 	err = a.db.InTeam(ctx, team, func(tx pgx.Tx) error {
 		return tx.QueryRow(ctx, `SELECT t.id FROM track t JOIN workspace w ON w.id = t.workspace
 			WHERE w.team = $1 AND w.name = $2 AND t.name = $3`, team, workspace, name).Scan(&id)
 	})
 	if errors.Is(err, pgx.ErrNoRows) {
-		return 0, unfit("the workspace %[2]s has no track %[1]s; the page lists them", plan.Quote(name), plan.Quote(workspace))
+		err = unfit("the workspace %[2]s has no track %[1]s; the page lists them", plan.Quote(name), plan.Quote(workspace))
 	}
+	return id, err
+}
+
+// PurgeHistory begins a new chain of a track with its present plan and draft, without the history that led to
+// them. Laptops replace their copies; other copies cannot be recalled. It returns the number of records that are gone.
+func (a Admin) PurgeHistory(ctx context.Context, team int64, workspace, name string) (gone plan.Revision, err error) {
+	id, err := a.FindTrack(ctx, team, workspace, name)
 	if err != nil {
 		return 0, err
 	}

@@ -62,6 +62,10 @@ func (p *people) policy(ctx context.Context, a Admin, team int64, in struct {
 			return nil, err
 		}
 	}
-	settings, members, err := a.Settings(ctx, team, in.Workspace)
-	return map[string]any{"settings": settings, "members": members}, err
+	settings, names, err := a.Settings(ctx, team, in.Workspace)
+	if err != nil {
+		return nil, err
+	}
+	members, err := a.Members(ctx, team)
+	return map[string]any{"settings": settings, "members": members, "warning": settings.Warning(names)}, err
 }

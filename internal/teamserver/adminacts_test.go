@@ -46,11 +46,12 @@ func TestAnAdminChangesTheTeam(t *testing.T) {
 	token.refuse(teamwire.CodeToken, "GET", "/v1/me", nil)
 	var policy struct {
 		Settings struct{ Approvals int }
-		Members  []string
+		Members  []teamserver.Member
+		Warning  string
 	}
 	ann.must("POST", "/admin/policy", map[string]any{"settings": map[string]any{"approvals": 2}}, nil)
 	if ann.must("POST", "/admin/policy", struct{}{}, &policy); policy.Settings.Approvals != 2 ||
-		!slices.Equal(policy.Members, []string{"ann", "bob", "eve"}) {
+		!slices.Equal(policy.Members, []teamserver.Member{{"ann", "admin"}, {"bob", "member"}, {"eve", "member"}}) || policy.Warning != "" {
 		t.Errorf("the policy is %+v", policy)
 	}
 	ann.must("POST", "/admin/remove", map[string]string{"member": "eve"}, nil)

@@ -103,7 +103,12 @@ func (s *Server) serve(pattern string, answer endpoint) http.Handler {
 		}
 		took := time.Since(began)
 		s.metrics.note(pattern, out.status, took)
-		fields := []any{"request", pattern, "status", out.status, "took", took}
+		fields := []any{"request", pattern, "status", out.status, "took_ms", took.Milliseconds()}
+		for _, name := range []string{"ws", "track"} {
+			if value := r.PathValue(name); value != "" && c != nil {
+				fields = append(fields, name, value)
+			}
+		}
 		if c != nil {
 			fields = append(fields, "team", c.teamName, "member", c.member)
 		}

@@ -2,6 +2,7 @@ package teamserver
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -38,7 +39,14 @@ type Settings struct {
 func ParseSettings(data []byte, members []string) (Settings, error) {
 	var set Settings
 	if err := json.Unmarshal(data, &set, json.RejectUnknownMembers(true)); err != nil {
-		return Settings{}, unfit("the settings are not valid: %v; the guide to teams lists the keys", err)
+		return Settings{}, unreadableRule(err)
+	}
+	for group, names := range set.Groups {
+		for _, name := range names {
+			if !slices.Contains(members, name) {
+				return Settings{}, unfit("%q in the group %s is not a member of the team; add the member first", name, group)
+			}
+		}
 	}
 	for _, word := range []struct {
 		name, value string
@@ -82,6 +90,51 @@ func ParseSettings(data []byte, members []string) (Settings, error) {
 			len(approvers))
 	}
 	return set, nil
+}
+
+// unreadableRule says which rule cannot be read.
+func unreadableRule(err error) error {
+	failed, is := errors.AsType[*json.SemanticError](err)
+	switch {
+	case !is:
+		return unfit("the rules are not valid JSON: %s", strings.TrimPrefix(err.Error(), "jsontext: "))
+	case failed.JSONPointer == "":
+		return unfit(`the rules are not a JSON object; write one such as {"approvals": 1}`)
+	case errors.Is(err, json.ErrUnknownName):
+		return unfit("%q is not a rule; check its spelling", failed.JSONPointer.LastToken())
+	}
+	return unfit("the rule %s has a value of the wrong kind", strings.ReplaceAll(string(failed.JSONPointer[1:]), "/", "."))
+}
+
+// Warning names the members whose plans too few of the present members may approve; "" if there are none.
+func (set Settings) Warning(members []string) string {
+	policy, voters := set.policy(), set.approvers()
+	if policy == nil {
+		return ""
+	}
+	if len(voters) == 0 {
+		voters = members
+	}
+	for _, rule := range []struct {
+		plans  string
+		needed int
+	}{{"a plan", policy.Approvals}, {"a plan of high risk", policy.Approvals + policy.HighRisk}} {
+		var stuck []string
+		for _, name := range members {
+			others := len(voters)
+			if slices.Contains(voters, name) {
+				others--
+			}
+			if others < rule.needed {
+				stuck = append(stuck, name)
+			}
+		}
+		if len(stuck) > 0 {
+			return fmt.Sprintf("%s needs %s, and none by %s can get that many: the submitter's does not count. Add approvers, "+
+				"or lower the rule.", rule.plans, plan.Pluralize(rule.needed, "approval"), plan.Enumerate(stuck))
+		}
+	}
+	return ""
 }
 
 // approvers returns the approvers with each group replaced by its members.

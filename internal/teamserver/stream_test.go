@@ -242,10 +242,19 @@ func TestSettingsHold(t *testing.T) {
 	for _, settings := range []string{`{"approvals": 3}`, `{"approvals": 1, "approvers": ["eve"]}`,
 		`{"approvals": 1, "approvers": ["@leads"]}`,
 		`{"approvals": 2, "approvers": ["ann"]}`, `{"high_risk": 1}`, `{"lease": "1s"}`, `{"proof": "word"}`, `{"offline": "open"}`,
-		`{"evidence_from": "laptop"}`, `{"approvals": -1}`, `{"unknown": 1}`, `[]`, ``} {
-		if err := w.admin.SetSettings(t.Context(), w.team, "", []byte(settings)); err == nil {
-			t.Errorf("%s is accepted", settings)
+		`{"evidence_from": "laptop"}`, `{"approvals": -1}`, `{"unknown": 1}`, `[]`, ``, `{"approvals": "2"}`,
+		`{"groups": {"leads": ["zed"]}}`} {
+		err := w.admin.SetSettings(t.Context(), w.team, "", []byte(settings))
+		if err == nil || strings.Contains(err.Error(), "json:") || strings.Contains(err.Error(), "Settings") {
+			t.Errorf("%s: %v", settings, err)
 		}
+	}
+	if _, _, err := w.admin.Settings(t.Context(), w.team, "nosuch"); err == nil {
+		t.Error("a workspace that does not exist has rules")
+	}
+	if _, err := w.admin.CreateToken(t.Context(), w.team, "ann", "boss", "laptop", time.Hour); err == nil ||
+		!strings.Contains(err.Error(), "agent, ci, member or admin") {
+		t.Errorf("a token of an unknown role: %v", err)
 	}
 	check(t, w.admin.SetSettings(t.Context(), w.team, "",
 		[]byte(`{"approvals": 2, "approvers": ["@leads"], "groups": {"leads": ["ann", "bob"]}}`)))

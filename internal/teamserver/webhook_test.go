@@ -92,6 +92,9 @@ func TestAWebhookIsCalledOnce(t *testing.T) {
 			t.Errorf("%s is %q", field, text)
 		}
 	}
+	if text, _ := body["text"].(string); strings.Count(text, "Ship the shop") > 1 {
+		t.Errorf("the title is there twice: %s", text)
+	}
 	if body["event"] != "plan_waits" {
 		t.Errorf("the notice is %v", body)
 	}

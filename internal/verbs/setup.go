@@ -277,7 +277,7 @@ func (s *Service) ClearPlan(ctx context.Context, c Caller, _ ClearPlan) (ClearPl
 }
 
 func (r ClearPlanReply) Text() string {
-	return fmt.Sprintf("Plan %s is %s, %d steps discarded; %s", r.PlanID, r.Status, r.Discarded, r.Restore) + r.ending()
+	return fmt.Sprintf("Plan %s is %s, %s discarded; %s", r.PlanID, r.Status, plan.Pluralize(r.Discarded, "step"), r.Restore) + r.ending()
 }
 
 // ImportPlan is SetUp for a plan from a file. The gates check the unfinished steps. Their findings are reported,

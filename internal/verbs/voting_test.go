@@ -21,7 +21,7 @@ func TestMissingApprovalsAreNamed(t *testing.T) {
 		f.Policy = &plan.Policy{Approvals: 2, Approvers: []string{"ann", "bob", "eve"}}
 		return nil
 	}))(t)
-	wantText(t, s, "It waits for 2 approvals: bob or eve.")
+	wantText(t, s, "It waits for 2 approvals: bob and eve.")
 	decide := func(name string) verbs.DecisionReply {
 		state := testenv.Must(s.State(t.Context()))(t)
 		by := verbs.Caller{Actor: plan.NewActor(plan.ChannelPage, name)}

@@ -12,6 +12,7 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"github.com/planloop/planloop/internal/broadcast"
+	"github.com/planloop/planloop/internal/origin"
 	"github.com/planloop/planloop/internal/review"
 )
 
@@ -130,12 +131,13 @@ func (s *Server) getEvents(c call) (any, error) {
 	cut := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
 		defer close(cut)
-		_ = out.limits.SetWriteDeadline(time.Now()) // ends a write in progress
+		out.cut()
 	})
 	defer func() {
 		if !stop() {
 			<-cut // net/http panics if a deadline is set after the answer, in HTTP/2
 		}
+		origin.LimitWrite(c.w)
 	}()
 
 	told := news.hub.Listen(ctx)
@@ -172,16 +174,37 @@ func (s *Server) getEvents(c call) (any, error) {
 	}
 }
 
-// eventWriter writes to one stream, each write with a time limit.
+// eventWriter writes to one stream, each write with a time limit. There is none between the writes: in HTTP/2, its end resets the stream.
 type eventWriter struct {
 	w      http.ResponseWriter
 	limits *http.ResponseController
 	ctx    context.Context
+
+	mu        sync.Mutex
+	isWriting bool
+}
+
+// limit sets the time limit of a write, or removes it after the write.
+func (e *eventWriter) limit(isWriting bool, until time.Time) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.isWriting = isWriting
+	_ = e.limits.SetWriteDeadline(until) // writers in tests have no deadlines
+}
+
+// cut ends a write in progress.
+func (e *eventWriter) cut() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.isWriting {
+		_ = e.limits.SetWriteDeadline(time.Now())
+	}
 }
 
 func (e *eventWriter) send(text string) error {
 	// Set before the context is checked: either it has not ended, or its end cuts this write.
-	_ = e.limits.SetWriteDeadline(time.Now().Add(eventTimeout))
+	e.limit(true, time.Now().Add(eventTimeout))
+	defer e.limit(false, time.Time{})
 	if err := e.ctx.Err(); err != nil {
 		return err
 	}

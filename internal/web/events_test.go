@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"runtime"
 	"strings"
 	"testing"
@@ -68,12 +69,37 @@ func TestStreamsEnd(t *testing.T) {
 			t.Fatal(err)
 		}
 		end(f, resp)
-		_, _ = io.ReadAll(lines)
+		if _, err := io.ReadAll(lines); err != nil && what != "with the page" {
+			t.Errorf("%s: the stream ends with %v", what, err)
+		}
 		eventually(t, what, func() bool {
 			f.streams.mu.Lock()
 			defer f.streams.mu.Unlock()
 			return f.streams.open == 0
 		})
+	}
+}
+
+// deadlines notes the time limit of writes.
+type deadlines struct {
+	*httptest.ResponseRecorder
+	last time.Time
+}
+
+func (d *deadlines) SetWriteDeadline(until time.Time) error {
+	d.last = until
+	return nil
+}
+
+// TestIdleStreamHasNoTimeLimit: in HTTP/2, a time limit that passes between two writes resets the stream.
+func TestIdleStreamHasNoTimeLimit(t *testing.T) {
+	d := &deadlines{ResponseRecorder: httptest.NewRecorder()}
+	ctx, cancel := context.WithCancel(t.Context())
+	out := &eventWriter{w: d, limits: http.NewResponseController(d), ctx: ctx}
+	err := out.send(": here\n\n")
+	cancel()
+	if out.cut(); err != nil || !d.last.IsZero() {
+		t.Errorf("%v, the limit is %v", err, d.last)
 	}
 }
 

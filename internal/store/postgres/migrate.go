@@ -14,6 +14,8 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/pressly/goose/v3"
+
+	"github.com/planloop/planloop/internal/store"
 )
 
 //go:embed migrations/*.sql
@@ -69,6 +71,10 @@ func Migrate(ctx context.Context, dsn string) error {
 		return err
 	}
 	_, err = provider.Up(ctx)
+	if failed, ok := errors.AsType[*pgconn.PgError](err); ok && failed.Code == noPrivilege {
+		return fmt.Errorf("%w: migrate needs the database's owner, and CREATEROLE to make the role planloop_server; "+
+			"grant it with: ALTER ROLE %s CREATEROLE: %w", store.ErrReadOnly, pgx.Identifier{config.User}.Sanitize(), err)
+	}
 	return explain(err)
 }
 

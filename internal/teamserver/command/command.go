@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -35,7 +36,7 @@ func New(getenv func(string) string) *cobra.Command {
 			if c.dsn == "" {
 				c.dsn = getenv(dsnVariable)
 			}
-			if c.dsn == "" {
+			if c.dsn == "" && !cmd.HasSubCommands() {
 				return errors.New("the address of the database is missing; set " + dsnVariable +
 					" to one like postgres://planloop@db/planloop")
 			}
@@ -79,7 +80,13 @@ func (c *commands) open(cmd *cobra.Command, do func(teamserver.Admin) error) err
 }
 
 func group(use, short string, members ...*cobra.Command) *cobra.Command {
-	cmd := &cobra.Command{Use: use, Short: short}
+	cmd := &cobra.Command{Use: use, Short: short, RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return nil
+			}
+			return fmt.Errorf("%s has no command %q; list them with: %s --help", cmd.CommandPath(), args[0], cmd.CommandPath())
+		}}
 	cmd.AddCommand(members...)
 	return cmd
 }
@@ -139,26 +146,39 @@ The first account that signs in with the address becomes the member's: an addres
 later opens nothing. This command lets the next account in.`
 	add.Flags().StringVar(&role, "role", role, "member or admin")
 	change := c.command("role TEAM NAME ROLE", "Make a member an admin, or an admin a member", 3,
-		func(ctx context.Context, _ io.Writer, admin teamserver.Admin, team int64, args []string) error {
-			return admin.SetRole(ctx, team, args[1], teamwire.Role(args[2]))
+		func(ctx context.Context, out io.Writer, admin teamserver.Admin, team int64, args []string) error {
+			if err := admin.SetRole(ctx, team, args[1], teamwire.Role(args[2])); err != nil {
+				return err
+			}
+			return warnOfAdmins(ctx, out, admin, team)
 		})
 	remove := c.command("remove TEAM NAME", "Remove a member; tokens and votes end at once", 2,
 		func(ctx context.Context, out io.Writer, admin teamserver.Admin, team int64, args []string) error {
 			if err := admin.RemoveMember(ctx, team, args[1]); err != nil {
 				return err
 			}
-			_, err := fmt.Fprintln(out, "Removed. Copies of plans on their laptops cannot be recalled.")
-			return err
+			fmt.Fprintln(out, "Removed. Copies of plans on their laptops cannot be recalled.")
+			return warnOfAdmins(ctx, out, admin, team)
 		})
 	list := c.command("list TEAM", "List the members", 1,
 		func(ctx context.Context, out io.Writer, admin teamserver.Admin, team int64, _ []string) error {
-			_, members, err := admin.Settings(ctx, team, "")
-			for _, name := range members {
-				fmt.Fprintln(out, name)
+			members, err := admin.Members(ctx, team)
+			for _, m := range members {
+				fmt.Fprintf(out, "%s  %s\n", m.Name, m.Role)
 			}
 			return err
 		})
 	return group("member", "Add and remove members", add, change, address, remove, list)
+}
+
+// warnOfAdmins warns if the team has no admin.
+func warnOfAdmins(ctx context.Context, out io.Writer, admin teamserver.Admin, team int64) error {
+	members, err := admin.Members(ctx, team)
+	isAdmin := func(m teamserver.Member) bool { return m.Role == teamwire.RoleAdmin }
+	if err == nil && !slices.ContainsFunc(members, isAdmin) {
+		_, err = fmt.Fprintln(out, "Warning: the team has no admin now. Make one with: planloop-server member role TEAM NAME admin")
+	}
+	return err
 }
 
 func (c *commands) invite() *cobra.Command {
@@ -223,7 +243,7 @@ func (c *commands) token() *cobra.Command {
 
 func (c *commands) policy() *cobra.Command {
 	set := c.command("set TEAM[/WORKSPACE] FILE", "Set the rules from a JSON file, - for standard input", 2,
-		func(ctx context.Context, _ io.Writer, admin teamserver.Admin, team int64, args []string) error {
+		func(ctx context.Context, out io.Writer, admin teamserver.Admin, team int64, args []string) error {
 			read := func() ([]byte, error) { return os.ReadFile(args[1]) }
 			if args[1] == "-" {
 				read = func() ([]byte, error) { return io.ReadAll(os.Stdin) }
@@ -233,16 +253,27 @@ func (c *commands) policy() *cobra.Command {
 				return err
 			}
 			_, workspace, _ := strings.Cut(args[0], "/")
-			return admin.SetSettings(ctx, team, workspace, data)
+			if err := admin.SetSettings(ctx, team, workspace, data); err != nil {
+				return err
+			}
+			settings, members, err := admin.Settings(ctx, team, workspace)
+			if warning := settings.Warning(members); err == nil && warning != "" {
+				_, err = fmt.Fprintln(out, "Warning: "+warning)
+			}
+			return err
 		})
 	set.Long = `Set the rules of a team from a JSON file, or those of one workspace, which then replace the team's.
 
-  {"approvals": 2, "approvers": ["@leads", "eve"], "groups": {"leads": ["ann", "bob"]}, "high_risk": 1}
+  {"approvals": 1, "approvers": ["@leads"], "groups": {"leads": ["ann", "bob"]}, "offline": "closed"}
 
 A submitted plan keeps the rules of its time.`
 	remove := c.command("remove TEAM/WORKSPACE", "Remove a workspace's own rules: the team's apply again", 1,
 		func(ctx context.Context, _ io.Writer, admin teamserver.Admin, team int64, args []string) error {
 			_, workspace, _ := strings.Cut(args[0], "/")
+			if workspace == "" {
+				return fmt.Errorf("name a workspace, as %[1]s/NAME; to clear the team's rules, set {}: planloop-server policy set %[1]s -",
+					args[0])
+			}
 			return admin.SetSettings(ctx, team, workspace, nil)
 		})
 	show := c.command("show TEAM[/WORKSPACE]", "Print the rules", 1,
@@ -263,9 +294,12 @@ A submitted plan keeps the rules of its time.`
 
 func (c *commands) purge() *cobra.Command {
 	keep := false
-	cmd := c.command("purge TEAM/WORKSPACE TRACK", "Delete a track's history, to remove a leaked secret", 2,
+	cmd := c.command("purge TEAM/WORKSPACE TRACK --keep-current", "Delete a track's history, to remove a leaked secret", 2,
 		func(ctx context.Context, out io.Writer, admin teamserver.Admin, team int64, args []string) error {
 			_, workspace, _ := strings.Cut(args[0], "/")
+			if _, err := admin.FindTrack(ctx, team, workspace, args[1]); err != nil {
+				return err
+			}
 			if !keep {
 				return errors.New("the history would be deleted; add --keep-current to begin a new one with the present plan")
 			}
@@ -277,6 +311,6 @@ func (c *commands) purge() *cobra.Command {
 				"still have them, so revoke the secret.\n", gone)
 			return err
 		})
-	cmd.Flags().BoolVar(&keep, "keep-current", false, "begin a new history with the present plan and draft")
+	cmd.Flags().BoolVar(&keep, "keep-current", false, "required: begin a new history with the present plan and draft")
 	return cmd
 }

@@ -58,12 +58,34 @@ func TestATeamIsMadeAndServed(t *testing.T) {
 		t.Errorf("an upgrade to the same format says %s", got)
 	}
 	rules := filepath.Join(t.TempDir(), "rules.json")
-	if err := os.WriteFile(rules, []byte(`{"approvals": 2}`), 0o600); err != nil {
-		t.Fatal(err)
+	set := func(text string) string {
+		if err := os.WriteFile(rules, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return must(t, dsn, "policy", "set", "blue", rules)
 	}
-	must(t, dsn, "policy", "set", "blue", rules)
+	if got := set(`{"approvals": 1, "high_risk": 1}`); !strings.Contains(got, "high risk needs 2 approvals, and none by ann and bob") {
+		t.Errorf("rules that no plan of high risk can meet: %q", got)
+	}
+	if got := set(`{"approvals": 2}`); !strings.Contains(got, "a plan needs 2 approvals") {
+		t.Errorf("rules that no plan can meet: %q", got)
+	}
+	if _, err := run(t, dsn, "policy", "remove", "blue"); err == nil || !strings.Contains(err.Error(), "blue/NAME") {
+		t.Errorf("the rules of a whole team are removed: %v", err)
+	}
 	if got := must(t, dsn, "policy", "show", "blue"); !strings.Contains(got, `"approvals": 2`) {
 		t.Errorf("the rules are %s", got)
+	}
+	if got := set(`{}`) + set(`{"approvals": 1}`); got != "" {
+		t.Errorf("a warning of rules that every plan can meet: %q", got)
+	}
+	if got := must(t, dsn, "member", "list", "blue"); got != "ann  admin\nbob  member\n" {
+		t.Errorf("the members are %q", got)
+	}
+	for _, args := range [][]string{{"team", "list"}, {"policy", "get", "blue"}, {"nosuch"}, {"purge", "blue/shop", "nosuch"}} {
+		if out, err := run(t, dsn, args...); err == nil || strings.Contains(err.Error(), "--keep-current") {
+			t.Errorf("%q: %q, %v", args, out, err)
+		}
 	}
 	token := strings.TrimSpace(must(t, dsn, "token", "create", "blue", "ann", "--days", "1"))
 	if got := must(t, dsn, "token", "list", "blue"); !strings.Contains(got, "ann  member  laptop") || strings.Contains(got, token) {
@@ -84,11 +106,23 @@ func TestATeamIsMadeAndServed(t *testing.T) {
 	if got := get(t, address+"/v1/me", token); !strings.Contains(got, `"member":"ann"`) {
 		t.Errorf("the server answers %q", got)
 	}
-	must(t, dsn, "member", "remove", "blue", "ann")
+	if got := must(t, dsn, "member", "remove", "blue", "ann"); !strings.Contains(got, "no admin") {
+		t.Errorf("the last admin is removed with %q", got)
+	}
 	if got := get(t, address+"/v1/me", token); !strings.Contains(got, `"error":"token"`) {
 		t.Errorf("the server answers a removed member with %q", got)
 	}
 	log := stop()
+	if !strings.Contains(log, `"took_ms":`) {
+		t.Errorf("the log has no times with a unit: %s", log)
+	}
+	if !strings.Contains(log, "without --address") || strings.Contains(log, "unencrypted") {
+		t.Errorf("the log does not warn, or of too much: %s", log)
+	}
+	_, stop = serve(t, dsn, "--listen", ":0", "--address", "https://plans.example.com")
+	if log := stop(); strings.Contains(log, "without --address") || !strings.Contains(log, "unencrypted") {
+		t.Errorf("the log of a server without TLS does not warn, or of too much: %s", log)
+	}
 	if strings.Contains(log, token) || !strings.Contains(log, `"member":"ann"`) {
 		t.Errorf("the log is %s", log)
 	}

@@ -81,6 +81,12 @@ func (c *commands) serve(cmd *cobra.Command, f serveFlags) error {
 	}
 	main.RegisterOnShutdown(server.EndStreams)
 	logger.Info("serving", "address", main.Addr, "tls", f.cert != "")
+	if host, _, _ := net.SplitHostPort(main.Addr); f.cert == "" && !net.ParseIP(host).IsLoopback() {
+		logger.Warn("tokens and plans are unencrypted unless a proxy adds TLS; add --tls-cert and --tls-key, or listen on 127.0.0.1")
+	}
+	if f.address == "" {
+		logger.Warn("without --address the server has no page, so people cannot sign in and approve; add the public address of this server")
+	}
 	all := []*http.Server{main}
 	if f.metrics != "" {
 		mux := http.NewServeMux()

@@ -20,7 +20,7 @@ async function attempt(act) {
     await show()
     find('problem').textContent = said ?? ''
   } catch (e) {
-    find('problem').textContent = e.message + '.'
+    find('problem').textContent = e.message.replace(/^./, c => c.toUpperCase()) + '.'
   }
 }
 
@@ -46,12 +46,13 @@ const day = time => time.slice(0, 10)
 async function show() {
   const { settings, members } = await call('/admin/policy', {})
   const { tokens } = await call('/admin/tokens', {})
-  find('members').replaceChildren(...members.map(member => line(member, ['Invite', () => invite(member)],
+  find('members').replaceChildren(...members.map(({ name: member, role }) => line(`${member} · ${role}`, ['Invite', () => invite(member)],
     ['Remove', ask(`Remove ${member}? Tokens, sign-ins and votes end at once.`, () => call('/admin/remove', { member }))])))
   find('tokens').replaceChildren(...tokens.map(t => line(
     `${t.member} · ${t.role} · ${t.machine} · expires ${day(t.expires)} · ${t.used ? 'used ' + day(t.used) : 'never used'}`,
     ['Revoke', ask(`End this token of ${t.member} at once?`, () => call('/admin/revoke', { token: t.token }))])))
   find('rules').elements.rules.value = JSON.stringify(settings, null, 2)
+  find('team').hidden = false
 }
 
 find('add').addEventListener('submit', e => {
@@ -61,7 +62,12 @@ find('add').addEventListener('submit', e => {
 })
 find('rules').addEventListener('submit', e => {
   e.preventDefault()
-  const text = e.target.elements.rules.value
-  attempt(async () => { await call('/admin/policy', { settings: JSON.parse(text) }) })
+  const text = e.target.elements.rules.value.trim() || '{}'
+  attempt(async () => {
+    let settings
+    try { settings = JSON.parse(text) } catch { throw new Error('The rules are not valid JSON') }
+    const { warning } = await call('/admin/policy', { settings })
+    return warning ? `Saved. Warning: ${warning}` : 'Saved.'
+  })
 })
 attempt(async () => {})

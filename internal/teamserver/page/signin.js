@@ -7,6 +7,7 @@ const approving = location.pathname === '/approve'
 const returning = location.pathname === '/signin/account' // from the provider of accounts
 const query = new URLSearchParams(location.search)
 const hash = location.hash.slice(1) // the invitation, the workspace, or the place that the page will open
+addEventListener('hashchange', () => location.reload()) // another invitation was opened in this tab
 
 // call returns the server's answer. A refusal is thrown in its own words.
 async function call(path, body) {

@@ -234,6 +234,7 @@ export interface Draft {
   decidable: boolean;
   changes?: boolean;
   outdated?: string;
+  no_vote?: string;
   archives?: string;
   adopted?: string;
   host?: string;

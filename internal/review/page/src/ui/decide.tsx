@@ -16,7 +16,8 @@ import { Undone } from './undone'
 
 const deciding = () => !!view.value?.draft?.decidable && mayDecide.value && !busy.value && !swapped.value
 const acceptsEdits = signal(false) // the host need not ask before it edits files
-const approving = () => deciding() && !view.value?.draft?.outdated
+const approvable = (draft?: Draft) => !draft?.outdated && !draft?.no_vote
+const approving = () => deciding() && approvable(view.value?.draft)
 
 export function DecisionBar() {
   const v = view.value, draft = v?.draft
@@ -30,7 +31,7 @@ export function DecisionBar() {
   return (
     <section class="decision" aria-label="Decision">
       <p class="what">
-        <b>{draft.changes ? 'A change to the plan is waiting for your decision' : 'A plan is waiting for your decision'}</b>
+        <b>{`${draft.changes ? 'A change to the plan' : 'A plan'} is waiting for ${draft.no_vote ? 'other members' : 'your decision'}`}</b>
         <span class="soft small">
           {hostName(draft.by)}, since <time dateTime={draft.at} title={ago(draft.at, clock.value)}>{clockTime(draft.at)}</time>
           {draft.expires && <span class="until" title="Without a decision until then, it counts as rejected">; ends at {clockTime(draft.expires)}</span>}
@@ -45,6 +46,7 @@ export function DecisionBar() {
       </div>
       {mayDecide.value && swapped.value && <ChangedNotice was={swapped.value} now={draft} />}
       {draft.outdated && <p class="aside-line">{sentence(draft.outdated)}</p>}
+      {draft.no_vote && <p class="aside-line"><Prose of={sentence(draft.no_vote)} /></p>}
       {draft.warnings?.map(({ text }, i) => <p key={i} class="aside-line waits"><Prose of={text} /></p>)}
       {draft.archives && <p class="aside-line">Approving it archives the active plan “{draft.archives}”.</p>}
       {draft.plan.other?.filter(o => o.label === 'Earlier decision').map(o => <p key={o.label} class="aside-line">This is a former plan. It was <Prose of={o.text} /></p>)}
@@ -78,7 +80,7 @@ function ChangedNotice({ was, now }: { was: Draft; now: Draft }) {
 // Buttons are the two usual decisions, and a menu of the rest.
 function Buttons() {
   const menu = useRef<HTMLDetailsElement>(null)
-  const off = !!busy.value || !!swapped.value, draft = view.value?.draft, outdated = draft?.outdated
+  const off = !!busy.value || !!swapped.value, draft = view.value?.draft, can = approvable(draft)
   const open = unanswered().length
   const close = (back: boolean) => {
     if (!menu.current?.open) return
@@ -88,18 +90,18 @@ function Buttons() {
   const other = (how: Exclude<Asked, ''>, name: string) => <button disabled={off} onClick={() => { close(false); ask(how) }}>{name}</button>
   return (
     <div class="buttons">
-      {draft?.host_edits && !outdated && (
+      {draft?.host_edits && can && (
         <label class="small" title={`Otherwise ${draft.host} asks you before each edit of a file`}>
           <input type="checkbox" checked={acceptsEdits.value} onChange={e => { acceptsEdits.value = e.currentTarget.checked }} /> Accept edits
         </label>
       )}
-      {!outdated && <button id="approve" class="primary" disabled={off} onClick={() => decide('approve')}>Approve{open ? `, ${open} unanswered` : ''}</button>}
+      {can && <button id="approve" class="primary" disabled={off} onClick={() => decide('approve')}>Approve{open ? `, ${open} unanswered` : ''}</button>}
       <button disabled={off} aria-expanded={asked.value === 'return'} onClick={() => ask('return')}>Ask for changes…</button>
       <details ref={menu} class="menu" onFocusOut={e => { if (e.relatedTarget instanceof Node && !e.currentTarget.contains(e.relatedTarget)) close(false) }}
         onKeyDown={e => { if (e.key === 'Escape') { e.stopPropagation(); close(true) } }}>
         <summary aria-label="More decisions" title="More decisions">⋯</summary>
         <div role="group" aria-label="More decisions">
-          {!outdated && other('approve', 'Approve with comment…')}
+          {can && other('approve', 'Approve with comment…')}
           {other('reject', 'Reject…')}
           <button disabled={off} title="Drop it without a reason; it stays among the former plans" onClick={() => decide('reject')}>Let it go</button>
         </div>
