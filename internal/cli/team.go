@@ -238,8 +238,15 @@ func (a *app) moveMain(ctx context.Context, main workspace.Workspace) (string, e
 	}
 	from := sqlite.New(main.StateDir, sqlite.Options{})
 	defer from.Close()
-	if head, err := from.Head(ctx); err != nil || head.Seq == 0 {
-		return "", err
+	hasRecords := false
+	for record, err := range from.Read(ctx, 0) {
+		if err != nil {
+			return "", err
+		}
+		hasRecords = hasRecords || record.Action != plan.ActionWord(plan.Purge{}) // which begins a purged log
+	}
+	if !hasRecords {
+		return "", nil
 	}
 	to, err := main.BeginTrack("former main", sqlite.RemoveUnused)
 	if err != nil {
@@ -247,7 +254,10 @@ func (a *app) moveMain(ctx context.Context, main workspace.Workspace) (string, e
 	}
 	s := session.New(sqlite.New(to.StateDir, sqlite.Options{}),
 		session.Options{Decider: team.LocalFeed{Log: from}, Mark: to, Logger: a.logger()})
-	return to.Track, errors.Join(s.Pull(ctx), s.Close(), team.CopyValues(to.StateDir, main.StateDir))
+	if err := errors.Join(s.Pull(ctx), s.Close(), team.CopyValues(to.StateDir, main.StateDir)); err != nil {
+		return "", err
+	}
+	return to.Track, a.purgeLog(ctx, main) // a log of the team's own chain, kept before, could not be replaced
 }
 
 // leaveTeam ends the membership. The copies become tracks of this machine, or are deleted.
@@ -275,12 +285,15 @@ func (a *app) endCopy(ctx context.Context, place workspace.Workspace, keep bool)
 	if err := os.Remove(filepath.Join(place.StateDir, team.PlaceFile)); err != nil || keep {
 		return err
 	}
-	s, _ := a.look(place, nil, plan.Limits{})
-	err := errors.Join(s.Purge(ctx, plan.NewActor(plan.ChannelTerminal, a.login())), s.Close())
-	if err != nil || place.Track == "" {
+	if err := a.purgeLog(ctx, place); err != nil || place.Track == "" {
 		return err
 	}
 	return os.RemoveAll(place.StateDir)
+}
+
+func (a *app) purgeLog(ctx context.Context, place workspace.Workspace) error {
+	s, _ := a.look(place, nil, plan.Limits{})
+	return errors.Join(s.Purge(ctx, plan.NewActor(plan.ChannelTerminal, a.login())), s.Close())
 }
 
 func (a *app) teamMembers(cmd *cobra.Command, args []string) error {
@@ -354,16 +367,16 @@ func (a *app) teamStatus(cmd *cobra.Command, _ []string) error {
 	return a.printReply(replies, cmp.Or(strings.Join(lines, "\n"), "This machine is in no team. Join one: planloop team join URL"))
 }
 
-// decideInTeam shows the team's page, where people decide, if the command is about a shared track.
-func (a *app) decideInTeam(ctx context.Context) (isDecided bool, err error) {
+// checkDecidedHere refuses what people do only on the team's page, if the command is about a shared track.
+func (a *app) checkDecidedHere(ctx context.Context) error {
 	ws, err := a.open(ctx, nil)
 	if err != nil || ws.copied == nil {
-		return false, err
+		return err
 	}
-	page := cmp.Or(ws.copied.Page, ws.copied.Address)
-	if _, err := team.ParseAddress(page); err != nil || page == "" {
-		return true, plan.Refuse(plan.Conflict, "", "only a signed-in person can decide about this team's plans", "join the team again")
+	fix := "ask the team's admin to give the server an address for people: planloop-server serve --address URL"
+	if page := ws.copied.DecidePage(); page != "" {
+		fix = "use the team's page: " + page
 	}
-	reply := map[string]string{"page": page, "track": ws.copied.Place.String()}
-	return true, a.printReply(reply, "This is a team's plan: decide on the team's page, "+page+", about "+ws.copied.Place.String()+".")
+	return plan.Refuse(plan.Conflict, "", "only a signed-in person can do this on the team's track "+ws.copied.Place.String()+
+		", so nothing was changed", fix)
 }
