@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/term"
 
 	"github.com/planloop/planloop/internal/outbound"
 	"github.com/planloop/planloop/internal/safefile"
@@ -94,6 +95,25 @@ func (a *app) inTeam(name string, do func(*team.Client, team.Membership) error) 
 	return do(client, all[i])
 }
 
+// readToken reads a file, or a line that is typed at the terminal and not shown.
+func (a *app) readToken(ctx context.Context, file string) ([]byte, error) {
+	if file != "-" || !a.inIsTerminal {
+		return a.readInput(ctx, file)
+	}
+	fmt.Fprint(a.err, "Token (not shown): ")
+	defer fmt.Fprintln(a.err)
+	fd := int(os.Stdin.Fd())
+	before, err := term.GetState(fd)
+	if err != nil {
+		return nil, err
+	}
+	token, err := await(ctx, func() ([]byte, error) { return term.ReadPassword(fd) })
+	if err != nil { // it may still be waiting
+		_ = term.Restore(fd, before)
+	}
+	return token, err
+}
+
 func (a *app) joinTeam(ctx context.Context, address, tokenFile string) error {
 	_, err := team.ParseAddress(address)
 	if err != nil {
@@ -132,6 +152,9 @@ func (a *app) joinTeam(ctx context.Context, address, tokenFile string) error {
 func (a *app) placeIn(here workspace.Workspace, named, track string) (p team.Place, err error) {
 	p.Track = track
 	if p.Team, p.Workspace, _ = strings.Cut(named, "/"); named != "" {
+		if p.Workspace == "" {
+			return p, plan.Refuse(plan.InvalidInput, "--in", plan.Quote(named)+" names no team", "write TEAM/NAME")
+		}
 		return p, cmp.Or(teamwire.CheckName("team", p.Team), teamwire.CheckName("workspace", p.Workspace))
 	}
 	for _, other := range here.Tracks() {
