@@ -390,7 +390,7 @@ func (a *app) teamStatus(cmd *cobra.Command, _ []string) error {
 	return a.printReply(replies, cmp.Or(strings.Join(lines, "\n"), "This machine is in no team. Join one: planloop team join URL"))
 }
 
-// checkDecidedHere refuses what people do only on the team's page, if the command is about a shared track.
+// checkDecidedHere refuses acts for the team's page, if the command is about a shared track.
 func (a *app) checkDecidedHere(ctx context.Context) error {
 	ws, err := a.open(ctx, nil)
 	if err != nil || ws.copied == nil {

@@ -153,7 +153,8 @@ type Hold struct {
 // refusal ends alike.
 func (h Hold) Refuse(field, reason, instead string) error {
 	if strings.HasPrefix(h.By, ServerAway) {
-		return plan.Refuse(plan.Conflict, field, h.By+", and the team allows no changes until it answers", "tell the user, and try again later")
+		return plan.Refuse(plan.Conflict, field, h.By+", and the team allows no changes until it answers",
+			"tell the user, and try again later")
 	}
 	if h.By != PlanningMode {
 		reason += " (" + h.By + ")"
