@@ -20,7 +20,7 @@ import (
 func newApproveCommand(a *app) *cobra.Command {
 	var comment, args string
 	cmd := newCommand("approve", "[STEP]", atMostOne("a step"), func(cmd *cobra.Command, steps []string) error {
-		if isDecided, err := a.decideInTeam(cmd.Context()); isDecided || err != nil {
+		if err := a.checkDecidedHere(cmd.Context()); err != nil {
 			return err
 		}
 		_, state, err := a.state(cmd.Context())

@@ -102,7 +102,7 @@ func runVerb[In any, Out verbs.Reply](a *app, do verb[In, Out], in input[In]) ru
 // runAsPerson runs a verb that only people may call, and prints its outcome. doing names the act in a refusal.
 func runAsPerson[In, Out any](a *app, doing string, do verb[In, Out], in input[In], outcome func(Out) string) runner {
 	return func(cmd *cobra.Command, args []string) error {
-		if isDecided, err := a.decideInTeam(cmd.Context()); isDecided || err != nil {
+		if err := a.checkDecidedHere(cmd.Context()); err != nil {
 			return err
 		}
 		if err := a.requirePerson(doing); err != nil {

@@ -48,6 +48,9 @@ func (a *app) holdOn(ctx context.Context, ws *openWorkspace, path string) (toolb
 		return toolbox.Hold{}, err
 	}
 	if held, err := a.isHeldIn(ctx, ws, closed); err != nil || held {
+		if ws.copied.IsClosed() {
+			return toolbox.Hold{By: toolbox.ServerAway}, err
+		}
 		return toolbox.Hold{By: toolbox.PlanningMode}, err
 	}
 	if hold := holdOfClosed(ws.place, closed); hold.By != "" {
@@ -175,7 +178,7 @@ func holdBy(other workspace.Workspace) toolbox.Hold {
 func holdOfClosed(own workspace.Workspace, closed []workspace.Workspace) toolbox.Hold {
 	for _, other := range closed {
 		if !isOf(own)(other) {
-			return holdBy(other)
+			return toolbox.Hold{By: toolbox.ServerAway}
 		}
 	}
 	return toolbox.Hold{}

@@ -228,13 +228,13 @@ func (a *app) token(ctx context.Context, file string) (string, error) {
 	if file == "" {
 		return a.getenv("PLANLOOP_TOKEN"), nil
 	}
-	data, err := a.readInput(ctx, file)
+	data, err := a.readToken(ctx, file)
 	if err != nil {
 		return "", usageError{fmt.Errorf("token file: %w", err)}
 	}
 	token := strings.TrimSpace(string(data))
 	if token == "" {
-		return "", usageError{fmt.Errorf("token file %s is empty; write a long random text into it", file)}
+		return "", usageError{fmt.Errorf("the token is empty; give it on standard input or with --token-file FILE")}
 	}
 	return token, nil
 }

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -275,6 +276,8 @@ func (a *app) showDraft(ctx context.Context, ws *openWorkspace, format showForma
 	switch {
 	case caller.Actor.Kind == plan.Agent:
 		hint = ws.verbs.NextActionIn(state, caller).For(caller)
+	case ws.copied != nil:
+		hint = "Decide on the team's page: " + cmp.Or(ws.copied.DecidePage(), "its server has none yet; ask the team's admin") + "."
 	case state.IsReturned():
 		hint = "Changes were requested: wait for the new version, or reject it with planloop reject."
 	}

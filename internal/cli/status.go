@@ -220,6 +220,9 @@ func firstOf(texts []string) string {
 func (a *app) commandFor(state plan.State, w review.Waiting) string {
 	switch w.Kind {
 	case review.PlanWaits:
+		if state.VotingText(nil) != "" {
+			return "decide on the team's page"
+		}
 		return "planloop approve, or planloop review in a browser; planloop edit COMMENT; planloop reject"
 	case review.QuestionWaits:
 		return "planloop answer --id " + w.ID + " TEXT"

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/term"
 
 	"github.com/planloop/planloop/internal/outbound"
 	"github.com/planloop/planloop/internal/safefile"
@@ -94,6 +95,25 @@ func (a *app) inTeam(name string, do func(*team.Client, team.Membership) error) 
 	return do(client, all[i])
 }
 
+// readToken reads a file, or a line that is typed at the terminal and not shown.
+func (a *app) readToken(ctx context.Context, file string) ([]byte, error) {
+	if file != "-" || !a.inIsTerminal {
+		return a.readInput(ctx, file)
+	}
+	fmt.Fprint(a.err, "Token (not shown): ")
+	defer fmt.Fprintln(a.err)
+	fd := int(os.Stdin.Fd())
+	before, err := term.GetState(fd)
+	if err != nil {
+		return nil, err
+	}
+	token, err := await(ctx, func() ([]byte, error) { return term.ReadPassword(fd) })
+	if err != nil { // it may still be waiting
+		_ = term.Restore(fd, before)
+	}
+	return token, err
+}
+
 func (a *app) joinTeam(ctx context.Context, address, tokenFile string) error {
 	_, err := team.ParseAddress(address)
 	if err != nil {
@@ -132,6 +152,9 @@ func (a *app) joinTeam(ctx context.Context, address, tokenFile string) error {
 func (a *app) placeIn(here workspace.Workspace, named, track string) (p team.Place, err error) {
 	p.Track = track
 	if p.Team, p.Workspace, _ = strings.Cut(named, "/"); named != "" {
+		if p.Workspace == "" {
+			return p, plan.Refuse(plan.InvalidInput, "--in", plan.Quote(named)+" names no team", "write TEAM/NAME")
+		}
 		return p, cmp.Or(teamwire.CheckName("team", p.Team), teamwire.CheckName("workspace", p.Workspace))
 	}
 	for _, other := range here.Tracks() {
@@ -235,8 +258,15 @@ func (a *app) pullTrack(ctx context.Context, name, in string) error {
 func (a *app) moveAside(ctx context.Context, local workspace.Workspace) (string, error) {
 	from := sqlite.New(local.StateDir, sqlite.Options{})
 	defer from.Close()
-	if head, err := from.Head(ctx); err != nil || head.Seq == 0 {
-		return "", err
+	hasRecords := false
+	for record, err := range from.Read(ctx, 0) {
+		if err != nil {
+			return "", err
+		}
+		hasRecords = hasRecords || record.Action != plan.ActionWord(plan.Purge{}) // which begins a purged log
+	}
+	if !hasRecords {
+		return "", nil
 	}
 	to, err := local.BeginTrack("former "+local.TrackName(), sqlite.RemoveUnused)
 	if err != nil {
@@ -244,7 +274,10 @@ func (a *app) moveAside(ctx context.Context, local workspace.Workspace) (string,
 	}
 	s := session.New(sqlite.New(to.StateDir, sqlite.Options{}),
 		session.Options{Decider: team.LocalFeed{Log: from}, Mark: to, Logger: a.logger()})
-	return to.Track, errors.Join(s.Pull(ctx), s.Close(), team.CopyValues(to.StateDir, local.StateDir))
+	if err := errors.Join(s.Pull(ctx), s.Close(), team.CopyValues(to.StateDir, local.StateDir)); err != nil {
+		return "", err
+	}
+	return to.Track, a.purgeLog(ctx, local) // a log of the team's own chain, kept before, could not be replaced
 }
 
 // leaveTeam ends the membership. The copies become tracks of this machine, or are deleted.
@@ -272,12 +305,15 @@ func (a *app) endCopy(ctx context.Context, place workspace.Workspace, keep bool)
 	if err := os.Remove(filepath.Join(place.StateDir, team.PlaceFile)); err != nil || keep {
 		return err
 	}
-	s, _ := a.look(place, nil, plan.Limits{})
-	err := errors.Join(s.Purge(ctx, plan.NewActor(plan.ChannelTerminal, a.login())), s.Close())
-	if err != nil || place.Track == "" {
+	if err := a.purgeLog(ctx, place); err != nil || place.Track == "" {
 		return err
 	}
 	return os.RemoveAll(place.StateDir)
+}
+
+func (a *app) purgeLog(ctx context.Context, place workspace.Workspace) error {
+	s, _ := a.look(place, nil, plan.Limits{})
+	return errors.Join(s.Purge(ctx, plan.NewActor(plan.ChannelTerminal, a.login())), s.Close())
 }
 
 func (a *app) teamMembers(cmd *cobra.Command, args []string) error {
@@ -351,20 +387,16 @@ func (a *app) teamStatus(cmd *cobra.Command, _ []string) error {
 	return a.printReply(replies, cmp.Or(strings.Join(lines, "\n"), "This machine is in no team. Join one: planloop team join URL"))
 }
 
-// decideInTeam shows the team's page, where people decide, if the command is about a shared track.
-func (a *app) decideInTeam(ctx context.Context) (isDecided bool, err error) {
+// checkDecidedHere refuses acts for the team's page, if the command is about a shared track.
+func (a *app) checkDecidedHere(ctx context.Context) error {
 	ws, err := a.open(ctx, nil)
 	if err != nil || ws.copied == nil {
-		return false, err
+		return err
 	}
-	page := ws.copied.Page
-	if page == "" {
-		return true, plan.Refuse(plan.Conflict, "", "the team's server has no page to decide about its plans",
-			"ask its operator to start planloop-server with --address")
+	fix := "ask the team's admin to give the server an address for people: planloop-server serve --address URL"
+	if page := ws.copied.DecidePage(); page != "" {
+		fix = "use the team's page: " + page
 	}
-	if _, err := team.ParseAddress(page); err != nil || page == "" {
-		return true, plan.Refuse(plan.Conflict, "", "the address of the page where people decide is not valid", "join the team again")
-	}
-	reply := map[string]string{"page": page, "track": ws.copied.Place.String()}
-	return true, a.printReply(reply, "This is a team's plan: decide on the team's page, "+page+", about "+ws.copied.Place.String()+".")
+	return plan.Refuse(plan.Conflict, "", "only a signed-in person can do this on the team's track "+ws.copied.Place.String()+
+		", so nothing was changed", fix)
 }

@@ -195,7 +195,7 @@ func (s *Session) adoptRecord(ctx context.Context, chain string, r plan.Record) 
 		head, err = s.append(ctx, r)
 	} else if log, ok := s.log.(store.Copy); ok {
 		if s.head.Seq > 0 {
-			s.opts.Logger.Warn("the team's server has begun a new history", "chain", chain)
+			s.opts.Logger.Info("a copy is replaced by the team's history", "chain", chain)
 		}
 		s.listOpen(r.IsOpen)
 		head, err = log.BeginChain(ctx, chain, r)
@@ -213,12 +213,18 @@ func (s *Session) adoptRecord(ctx context.Context, chain string, r plan.Record) 
 // check decodes the records of a feed that follow from a head, and checks that they lead to the feed's head.
 func (f Feed) check(from store.Head) (records []plan.Record, hashes []store.Hash, err error) {
 	at := from
+	if f.Head.Seq < from.Seq {
+		return nil, nil, shortened(from.Seq, f.Head.Seq)
+	}
 	for _, line := range f.Records {
 		record, err := store.DecodeRecord([]byte(line))
 		if err != nil {
 			return nil, nil, fmt.Errorf("the server's record %d cannot be read: %w", at.Seq+1, err)
 		}
 		again, err := store.EncodeRecord(record)
+		if record.Seq == 1 && at.Seq > 0 {
+			return nil, nil, differs(f.Head.Seq)
+		}
 		if err != nil || string(again) != line || record.Seq != at.Seq+1 {
 			return nil, nil, fmt.Errorf("%w: the server's record %d is not in this version's form; update planloop", store.ErrNewer,
 				at.Seq+1)
@@ -227,8 +233,6 @@ func (f Feed) check(from store.Head) (records []plan.Record, hashes []store.Hash
 		records, hashes = append(records, record), append(hashes, at.Hash)
 	}
 	switch {
-	case f.Head.Seq < at.Seq && len(records) == 0:
-		return nil, nil, shortened(at.Seq, f.Head.Seq)
 	case f.More && len(records) > 0 && at.Seq < f.Head.Seq: // checked when the last has come
 	case f.More || f.Head.Seq != at.Seq || f.Head.Hash != at.Hash:
 		return nil, nil, differs(f.Head.Seq)
@@ -236,12 +240,14 @@ func (f Feed) check(from store.Head) (records []plan.Record, hashes []store.Hash
 	return records, hashes, nil
 }
 
+// renew says how to get the server's records and keep those of the copy.
+const renew = "ask the team's admin whether the server was restored from a backup; to follow it and keep this copy: " +
+	"`planloop team leave --keep`, `planloop team join URL`, and `planloop team pull`"
+
 func shortened(had, has plan.Revision) error {
-	return fmt.Errorf("%w: the server's log ends at record %d, but this copy has %d; ask the team's admin whether the server was restored "+
-		"from a backup", store.ErrDamaged, has, had)
+	return fmt.Errorf("%w: the server's log ends at record %d, but this copy has %d; %s", store.ErrDamaged, has, had, renew)
 }
 
 func differs(seq plan.Revision) error {
-	return fmt.Errorf("%w: the server's records up to %d do not match this copy; keep it with `planloop team leave --keep` and pull the "+
-		"track again", store.ErrDamaged, seq)
+	return fmt.Errorf("%w: the server's records up to %d do not match this copy; %s", store.ErrDamaged, seq, renew)
 }

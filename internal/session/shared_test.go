@@ -281,9 +281,24 @@ func TestForkedCopy(t *testing.T) {
 	s, log := join(t, d)
 	do(t, s, setUp("One", "Two"))
 	do(t, session.New(log, session.Options{}), plan.MarkStep{Step: 1, Status: plan.Done})
-	if err := s.Pull(t.Context()); !errors.Is(err, store.ErrDamaged) {
-		t.Errorf("the longer copy: %v", err)
+	var first plan.Record
+	for record, err := range d.log.Read(t.Context(), 0) {
+		testenv.Check(t, err)
+		first = record
 	}
+	for _, whole := range []bool{false, true} { // a server sends the whole log for a head that it does not have
+		if d.distort = nil; whole {
+			d.distort = func(f *session.Feed) {
+				line, err := store.EncodeRecord(first)
+				testenv.Check(t, err)
+				f.Records = []string{string(line)}
+			}
+		}
+		if err := s.Pull(t.Context()); !errors.Is(err, store.ErrDamaged) || !strings.Contains(err.Error(), "restored from a backup") {
+			t.Errorf("the longer copy: %v", err)
+		}
+	}
+	d.distort = nil
 	for range 2 {
 		_, err := d.Do(t.Context(), alice, plan.MarkStep{Step: 2, Status: plan.InProgress, Note: rand.Text()}, nil)
 		testenv.Check(t, err)

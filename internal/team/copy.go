@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/planloop/planloop/internal/safefile"
@@ -71,6 +72,14 @@ func (c *Copy) LocalName(name string) string {
 
 // IsClosed reports whether the team lets hooks refuse changes because its server has not confirmed the copy.
 func (c *Copy) IsClosed() bool { return c != nil && c.Offline == "closed" && !c.IsFresh() }
+
+// DecidePage returns the address of the page where people decide about the track, "" if the team has none.
+func (c *Copy) DecidePage() string {
+	if c == nil || c.Page == "" {
+		return ""
+	}
+	return strings.TrimSuffix(c.Page, "/") + "/#workspace=" + url.QueryEscape(c.Place.Workspace+"/"+c.Place.Track)
+}
 
 // call makes a call about the track.
 func (c *Copy) call(ctx context.Context, method, rest string, in, out any) error {

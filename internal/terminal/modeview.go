@@ -250,9 +250,9 @@ func waitingSince(state plan.State, now time.Time) string {
 	}
 	votes := state.VotingText(nil)
 	if votes != "" {
-		votes += " "
+		return votes + " Waiting since " + clock(request.At, now) + ". Decide on the team's page"
 	}
-	return votes + "Waiting since " + clock(request.At, now) + ". Decide: planloop approve. Let it go: planloop reject"
+	return "Waiting since " + clock(request.At, now) + ". Decide: planloop approve. Let it go: planloop reject"
 }
 
 // waitingDraft describes the draft that waits for a decision, and how to decide, in one line; "" without a draft.
@@ -272,6 +272,9 @@ func waitingDraft(state plan.State) string {
 		return "A draft is waiting: " + what + lookAndDecide
 	case state.Plan != nil && state.Plan.Root() == draft.Root():
 		return "A change to this plan is waiting for your decision: " + draft.Changes + lookAndDecide
+	}
+	if state.VotingText(nil) != "" {
+		return "A plan is waiting for the team's decision: " + what + ". Decide on the team's page"
 	}
 	return "A plan is waiting for your decision: " + what + lookAndDecide
 }

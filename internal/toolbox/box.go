@@ -141,6 +141,9 @@ type Guard func(ctx context.Context, path string) (Hold, error)
 // PlanningMode is Hold.By for the workspace's own planning mode.
 const PlanningMode = "planning mode"
 
+// ServerAway is Hold.By for a team's track whose server is out of reach.
+const ServerAway = "the team's server is out of reach"
+
 // Hold is the reason why only reading is allowed. The zero value means that writing is allowed.
 type Hold struct {
 	By string // planning mode, and its owner
@@ -149,6 +152,10 @@ type Hold struct {
 // Refuse returns the refusal of something under the hold: the reason, and a replacement that serves the same need, if there is one. Every
 // refusal ends alike.
 func (h Hold) Refuse(field, reason, instead string) error {
+	if strings.HasPrefix(h.By, ServerAway) {
+		return plan.Refuse(plan.Conflict, field, h.By+", and the team allows no changes until it answers",
+			"tell the user, and try again later")
+	}
 	if h.By != PlanningMode {
 		reason += " (" + h.By + ")"
 	}
