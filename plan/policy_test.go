@@ -117,13 +117,12 @@ func TestEditVoidsVotes(t *testing.T) {
 	w.wantPhase(plan.PhaseExecuting)
 }
 
-// TestNoEditorIsForgotten: the list of a draft's editors is bounded, and one who is not on it could vote.
 // A member that left and came back votes again.
 func TestAVoteEndsWithTheMembership(t *testing.T) {
 	w := voting(t, plan.Policy{Approvals: 2})
 	w.vote("bob", "")
 	back := plan.Members{"ann": {}, "bob": w.state.UpdatedAt.Add(time.Millisecond), "eve": {}}
-	if v, _ := w.state.Voting(back); len(v.Votes) != 0 || v.String() != "2 approvals: bob or eve" {
+	if v, _ := w.state.Voting(back); len(v.Votes) != 0 || v.String() != "2 approvals: bob and eve" {
 		t.Errorf("waiting for %s", v)
 	}
 	back["bob"] = w.state.UpdatedAt
@@ -132,6 +131,7 @@ func TestAVoteEndsWithTheMembership(t *testing.T) {
 	}
 }
 
+// The list of a draft's editors is bounded, and an editor not on it could vote.
 func TestNoEditorIsForgotten(t *testing.T) {
 	w := voting(t, plan.Policy{Approvals: 2})
 	edit := func(title string) plan.EditDraft {

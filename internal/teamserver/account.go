@@ -85,7 +85,7 @@ func (p *people) beginAccount(w http.ResponseWriter, r *http.Request, in struct 
 		oauth2.SetAuthURLParam("max_age", fmt.Sprint(int(sessionAge.Seconds()))))}, nil
 }
 
-// finishAccount signs in the member whose address the account has proved to own. It makes no members.
+// finishAccount signs in the member with the address that the account has proved to own. It makes no members.
 func (p *people) finishAccount(w http.ResponseWriter, r *http.Request, in struct {
 	State string `json:"state"`
 	Code  string `json:"code"`

@@ -65,7 +65,7 @@ func (s *Server) doAs(r *http.Request, c *caller, req *teamwire.DoRequest, ch ch
 	if ch.by, err = c.actor(req.Agent, req.Kind, ch.action); err != nil {
 		return nil, err
 	}
-	if req.Scope != nil { // decide checks whose attempt it is
+	if req.Scope != nil { // decide checks that it is an attempt of the caller
 		ch.by.Scope = *req.Scope
 	}
 	t, release, err := s.useTrack(ctx, c, r.PathValue("ws"), r.PathValue("track"), fresh)

@@ -135,7 +135,7 @@ func (all *mcpServers) use(key mcpKey, made *mcpServer) (*mcpServer, error) {
 	return m, nil
 }
 
-// newMCP returns a server with the tools of planloop without a file tree, whose calls are those of the token's agents.
+// newMCP returns a server with the tools of planloop without a file tree, for the token's agents.
 func (s *Server) newMCP(ctx context.Context, c *caller, t *track, release func()) (*mcpServer, error) {
 	rules, err := s.readRules(ctx, t.team, t, "")
 	if err != nil {

@@ -28,7 +28,7 @@ func (token withToken) RoundTrip(r *http.Request) (*http.Response, error) {
 
 func (c *client) mcp(t *testing.T, path string) (*sdk.ClientSession, error) {
 	t.Helper()
-	// A host with a person who accepts every question: no answer of it may decide.
+	// A host with a person that accepts every question: no answer may decide.
 	opts := &sdk.ClientOptions{ElicitationHandler: func(context.Context, *sdk.ElicitRequest) (*sdk.ElicitResult, error) {
 		return &sdk.ElicitResult{Action: "accept", Content: map[string]any{"decision": "approve"}}, nil
 	}}

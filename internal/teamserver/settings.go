@@ -106,7 +106,7 @@ func unreadableRule(err error) error {
 	return unfit("the rule %s has a value of the wrong kind", strings.ReplaceAll(string(failed.JSONPointer[1:]), "/", "."))
 }
 
-// Warning names the members whose plans too few of the present members may approve; "" if there are none.
+// Warning names the members that lack approvers for their plans; "" if none does.
 func (set Settings) Warning(members []string) string {
 	policy, voters := set.policy(), set.approvers()
 	if policy == nil {

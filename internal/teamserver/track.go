@@ -256,7 +256,7 @@ func (p presence) Touch(string) {}
 // Join implements verbs.Presence.
 func (p presence) Join(string) (leave func()) { return func() {} }
 
-// Agents implements verbs.Hooks: it lists the agents that have called over MCP lately, whose hosts no hook holds.
+// Agents implements verbs.Hooks: it lists the agents that have called over MCP lately: no hook holds their hosts.
 func (p presence) Agents() (all []verbs.ActiveAgent) {
 	ctx, cancel := context.WithTimeout(context.Background(), presenceWait)
 	defer cancel()
