@@ -144,8 +144,11 @@ func (a *app) joinTeam(ctx context.Context, address, tokenFile string) error {
 	if err := m.Save(folder); err != nil {
 		return err
 	}
-	return a.printReply(m, "Joined "+m.Team+" as "+m.Member+" ("+string(m.Role)+").\nShare a track: planloop team share main --in "+m.Team+
-		"/NAME\nGet one: planloop team pull main --in "+m.Team+"/NAME")
+	text := "Joined " + m.Team + " as " + m.Member + " (" + string(m.Role) + ")."
+	if m.Role == teamwire.RoleMember || m.Role == teamwire.RoleAdmin {
+		text += "\nShare a track: planloop team share main --in " + m.Team + "/NAME"
+	}
+	return a.printReply(m, text+"\nGet one: planloop team pull main --in "+m.Team+"/NAME")
 }
 
 // placeIn returns a track of the workspace that the user names as TEAM/NAME, or that another track of this workspace belongs to.
@@ -296,7 +299,7 @@ func (a *app) leaveTeam(ctx context.Context, name string, keep bool) error {
 		}
 		what := map[bool]string{true: "kept as tracks of this machine", false: "deleted"}[keep]
 		return a.printReply(map[string]any{"team": m.Team, "copies": n, "kept": keep},
-			fmt.Sprintf("Left %s; %s %s. The token stays valid until an admin revokes it.", m.Team, plan.Pluralize(n, "copy"), what))
+			fmt.Sprintf("Left %s; %s %s. Its token may still be valid: an admin can revoke it.", m.Team, plan.Pluralize(n, "copy"), what))
 	})
 }
 
