@@ -192,7 +192,8 @@ func (c *caller) actor(label, kind string, a plan.Action) (plan.Actor, error) {
 	case c.role == teamwire.RoleCI:
 		return plan.NewActor(plan.ChannelCI, c.member+"/ci"), nil
 	case label == "" && c.role == teamwire.RoleAgent:
-		return plan.Actor{}, wrong(teamwire.CodeInvalid, "the request names no agent", "name it: planloop --agent NAME, or the field agent of the request")
+		return plan.Actor{}, wrong(teamwire.CodeInvalid, "the request names no agent",
+			"name it: planloop --agent NAME, or the field agent of the request")
 	case label == "":
 		return plan.NewActor(plan.ChannelScript, c.member), nil
 	case kind == string(plan.Planloop) && isOfEngine(a):
