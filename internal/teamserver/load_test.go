@@ -65,7 +65,9 @@ func (p *process) start() error {
 			Address string `json:"address"`
 		}
 		if json.Unmarshal(lines.Bytes(), &entry) == nil && entry.Msg == "serving" {
-			p.address = entry.Address
+			if p.address != entry.Address { // others read it while the server starts again
+				p.address = entry.Address
+			}
 			go io.Copy(io.Discard, stderr) // until it ends
 			return nil
 		}
