@@ -159,7 +159,9 @@ func TestAServerIsCutOffFromItsDatabase(t *testing.T) {
 	laptops, _ := newFleet(t, dsn, 1, 2, 1)
 	other := laptops[1]
 	w, through := newDatabaseWire(t, dsn)
+	w.mu.Lock()
 	w.only = "LISTEN planloop"
+	w.mu.Unlock()
 	server := &process{dsn: through, address: "127.0.0.1:0"}
 	check(t, server.start())
 	t.Cleanup(server.kill)
