@@ -266,7 +266,7 @@ func (a *app) moveAside(ctx context.Context, local workspace.Workspace) (string,
 		if err != nil {
 			return "", err
 		}
-		hasRecords = hasRecords || record.Action != plan.ActionWord(plan.Purge{}) // which begins a purged log
+		hasRecords = hasRecords || record.Action != plan.ActionWord(plan.Purge{}) || len(record.Events) > 1 // a purge may keep a plan
 	}
 	if !hasRecords {
 		return "", nil

@@ -71,7 +71,7 @@ const answerWithin = 20 * time.Second
 
 // serve authenticates the caller, limits the rate, and writes the endpoint's answer.
 func (s *Server) serve(pattern string, answer endpoint) http.Handler {
-	mayWait := strings.HasSuffix(pattern, "/events") || strings.HasSuffix(pattern, "/records")
+	mayWait := strings.HasSuffix(pattern, "/events") || strings.HasSuffix(pattern, "/records") || strings.HasSuffix(pattern, "/mcp")
 	find := s.authenticate
 	if strings.HasSuffix(pattern, "/do") || strings.HasSuffix(pattern, "/records") { // they confirm the caller themselves
 		find = s.recall

@@ -56,11 +56,13 @@ func (s *Server) serveMCP(w http.ResponseWriter, r *http.Request, c *caller) (an
 	if r.PathValue("team") != c.teamName {
 		return nil, wrong(teamwire.CodeNotFound, "the token is not for a team of this name", "check the address")
 	}
-	t, release, err := s.useTrack(r.Context(), c, r.PathValue("ws"), r.PathValue("track"), false)
+	limited, found := context.WithTimeout(r.Context(), answerWithin) // tools may take longer
+	defer found()
+	t, release, err := s.useTrack(limited, c, r.PathValue("ws"), r.PathValue("track"), false)
 	if err != nil {
 		return nil, err
 	}
-	m, err := s.useMCP(r.Context(), c, t, release)
+	m, err := s.useMCP(limited, c, t, release)
 	if err != nil {
 		return nil, err
 	}

@@ -3,6 +3,7 @@ package teamserver
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"net/http"
@@ -48,16 +49,17 @@ func (s *Server) share(_ http.ResponseWriter, r *http.Request, c *caller) (any, 
 		return nil, wrong(teamwire.CodeChanged, fmt.Sprintf("the track has %d records, not %d", head.Seq, req.After),
 			"share it from the beginning")
 	}
-	ctx := withRights(r.Context(), c, func(ctx context.Context) (*caller, error) { // and still the one that shares the track
+	readShare := func(ctx context.Context) (*caller, error) { // it still shares the track
 		if c, err = s.readAgain(r); err == nil {
 			err = s.beginSharing(ctx, c, t, false)
 		}
 		return c, err
-	})
+	}
+	ctx := withRights(r.Context(), c, readShare)
 	was := head
 	if head, err = t.importRecords(ctx, head, req.After, records); err != nil {
 		if errors.Is(err, store.ErrConflict) && was.Seq == 0 && head.Seq == 0 { // the team began the track first
-			err = cmp.Or(s.dropClaim(r.Context(), c, t), hasTrack())
+			err = cmp.Or(s.dropEmptyClaim(r.Context(), c, t), hasTrack())
 		}
 		return nil, err
 	}
@@ -79,7 +81,7 @@ func (s *Server) share(_ http.ResponseWriter, r *http.Request, c *caller) (any, 
 		if round == 5 || !errors.Is(err, postgres.ErrOld) {
 			return nil, err
 		}
-		if c, err = s.readAgain(r); err != nil {
+		if _, err = readShare(r.Context()); err != nil {
 			return nil, err
 		}
 	}
@@ -109,20 +111,25 @@ func (s *Server) beginSharing(ctx context.Context, c *caller, t *track, isFirst 
 	return err
 }
 
+// shareKey begins the keys of imported records; those of other changes are hexadecimal.
+const shareKey = "share "
+
 func hasTrack() error {
 	return wrong(teamwire.CodeExists, "the team has this track already", "share yours under another name, or pull the team's")
 }
 
-func (s *Server) dropClaim(ctx context.Context, c *caller, t *track) error {
+// dropEmptyClaim ends the claim of a track that others have begun, and not another request of the same import.
+func (s *Server) dropEmptyClaim(ctx context.Context, c *caller, t *track) error {
 	return s.db.InTeam(ctx, c.team, func(tx pgx.Tx) error {
-		_, err := tx.Exec(ctx, "DELETE FROM sharing WHERE track = $1 AND member = $2", t.id, c.memberID)
+		_, err := tx.Exec(ctx, `DELETE FROM sharing WHERE track = $1 AND member = $2
+			AND NOT EXISTS (SELECT FROM record WHERE track = $1 AND seq = 1 AND starts_with(key, $3))`, t.id, c.memberID, shareKey)
 		return err
 	})
 }
 
 func (s *Server) endSharing(ctx context.Context, c *caller, t *track, from string) error {
 	return s.db.InTeam(ctx, c.team, func(tx pgx.Tx) error {
-		if _, err := tx.Exec(ctx, "DELETE FROM sharing WHERE track = $1", t.id); err != nil {
+		if _, err := tx.Exec(ctx, "DELETE FROM sharing WHERE track = $1 AND member = $2", t.id, c.memberID); err != nil {
 			return err
 		}
 		return note(ctx, tx, c.team, c.member, "share", map[string]any{"track": t.name, "from": from})
@@ -166,6 +173,7 @@ func (t *track) importRecords(ctx context.Context, head store.Head, after plan.R
 		add = log.Purge
 	}
 	for _, record := range records {
+		ctx := store.WithKey(ctx, shareKey+rand.Text())
 		now, err := add(ctx, record)
 		for errors.Is(err, postgres.ErrOld) { // again, with the new rights
 			now, err = add(ctx, record)

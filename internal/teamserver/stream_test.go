@@ -3,9 +3,11 @@ package teamserver_test
 import (
 	"bufio"
 	"context"
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -124,6 +126,25 @@ func history(t *testing.T, actions ...plan.Action) (lines []string, state plan.S
 		lines = append(lines, string(line))
 	}
 	return lines, state
+}
+
+// TestAnImportKeepsItsClaim fails if of two equal requests at once the one that comes too late ends the import of the other.
+func TestAnImportKeepsItsClaim(t *testing.T) {
+	w := newWorld(t)
+	ann := w.as("ann", teamwire.RoleMember)
+	lines, _ := history(t, setUp("Ship the shop"))
+	for n := range 20 {
+		path, both := fmt.Sprintf("/v1/w/shop/t/claim%d/share", n), sync.WaitGroup{}
+		for range 4 {
+			both.Go(func() { ann.call("POST", path, teamwire.ShareRequest{Records: lines}, nil) })
+		}
+		both.Wait()
+	}
+	var claims int
+	check(t, w.db.Pool().QueryRow(t.Context(), "SELECT count(*) FROM sharing").Scan(&claims))
+	if claims != 20 {
+		t.Errorf("%d of 20 imports kept their claims", claims)
+	}
 }
 
 // TestALocalHistoryIsShared fails if an import loses a record, is not marked, or can be mixed with other changes.
