@@ -90,15 +90,6 @@ func (w *wire) silenceAfter(word string) {
 	w.after = word
 }
 
-// waitForSilence returns when the request of silenceAfter was sent.
-func (w *wire) waitForSilence() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	for !w.isSilent {
-		w.change.Wait()
-	}
-}
-
 // heal delivers everything that was kept. If the connections are forgotten, this and all that they send later is lost, as in a firewall
 // that has dropped them.
 func (w *wire) heal(isForgotten bool) {
