@@ -137,7 +137,7 @@ func goreleaserConfig(wanted []platform) string {
 		"BuildFlags": buildFlags(), "Platforms": targets, "Servers": servers,
 		"Windows":         slices.ContainsFunc(wanted, func(p platform) bool { return p.system == "windows" }),
 		"Documents":       []string{"LICENSE", "README.md", "CHANGELOG.md"},
-		"ServerDocuments": []string{"LICENSE", "docs/guides/teams.md", "packaging/out/manual/" + licencesFile},
+		"ServerDocuments": []string{"LICENSE", "docs/guides/teams.md", "docs/reference/teamserver.md"},
 	})
 	if err != nil {
 		panic("packaging: " + err.Error())

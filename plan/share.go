@@ -43,7 +43,7 @@ func (a ShareTrack) decide(s State, f Facts) ([]Event, error) {
 }
 
 // TrackShared marks the history so far, with all decisions, as made before the track was shared with a team. Grants of single steps and
-// votes on a waiting plan are dropped; with DropsApprovals those of plans are, too, and with them an approved plan with unfinished
+// votes on a waiting plan are dropped; with drops_approvals those of plans are, too, and with them an approved plan with unfinished
 // steps, which a submission follows.
 type TrackShared struct {
 	From           string    `json:"from"`    // the place it comes from

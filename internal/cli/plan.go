@@ -116,7 +116,7 @@ func (a *app) printMode(ws *openWorkspace, reply verbs.ModeReply, state plan.Sta
 		return a.printJSON(reply)
 	}
 	v := terminal.ModeView{Screen: a.screen(), State: state, Limits: ws.config.Limits(), Next: reply.NextAction, Now: time.Now(),
-		Hooks: verbs.EnforcementLine(reply.Enforcement)}
+		Hooks: verbs.EnforcementLine(reply.Enforcement), OnPage: ws.copied != nil}
 	return a.printLines(v.Lines())
 }
 

@@ -146,7 +146,8 @@ func namedPlan(ctx context.Context, ws *openWorkspace, state plan.State, named s
 }
 
 func (a *app) view(ctx context.Context, ws *openWorkspace, state plan.State, former *plan.PastPlan, all bool) terminal.PlanView {
-	v := terminal.PlanView{Screen: a.screen(), State: state, Former: former, All: all, Now: time.Now(), Where: "in " + ws.place.Path}
+	v := terminal.PlanView{Screen: a.screen(), State: state, Former: former, All: all, Now: time.Now(), Where: "in " + ws.place.Path,
+		OnPage: ws.copied != nil}
 	if ws.place.Default {
 		v.Where = "in the workspace named default"
 	}

@@ -138,7 +138,7 @@ func (a *app) statusForPerson(ctx context.Context, reply verbs.StatusReply) erro
 	}
 	tell("Waiting for you: ", waits)
 	for _, w := range waiting {
-		tell("  ", terminal.SentenceEnd(waitingText(w))+" "+a.commandFor(state, w))
+		tell("  ", terminal.SentenceEnd(waitingText(w))+" "+a.commandFor(ws, state, w))
 	}
 	if reply.Session == nil {
 		lines = append(lines, s.Next(ws.verbs.NextActionIn(state, a.caller()).For(a.caller()))...)
@@ -164,7 +164,7 @@ func (a *app) statusForPerson(ctx context.Context, reply verbs.StatusReply) erro
 
 // phaseText returns the phase of planning mode, how far it is enforced, and the state of the plan beyond its progress.
 func (a *app) phaseText(ws *openWorkspace, state plan.State, reply verbs.StatusReply) string {
-	texts := []string{terminal.ModeView{State: state, Limits: ws.config.Limits(), Now: time.Now()}.Phase()}
+	texts := []string{terminal.ModeView{State: state, Limits: ws.config.Limits(), Now: time.Now(), OnPage: ws.copied != nil}.Phase()}
 	if reply.Session != nil && reply.Session.Status != "" && reply.Session.Status != plan.StatusDraft {
 		texts = append(texts, "the plan is "+string(reply.Session.Status))
 	}
@@ -217,12 +217,12 @@ func firstOf(texts []string) string {
 }
 
 // commandFor returns the command that deals with an item of the inbox.
-func (a *app) commandFor(state plan.State, w review.Waiting) string {
+func (a *app) commandFor(ws *openWorkspace, state plan.State, w review.Waiting) string {
+	if ws.copied != nil && w.Kind != review.BlockerWaits {
+		return "Decide on the team's page."
+	}
 	switch w.Kind {
 	case review.PlanWaits:
-		if state.VotingText(nil) != "" {
-			return "decide on the team's page"
-		}
 		return "planloop approve, or planloop review in a browser; planloop edit COMMENT; planloop reject"
 	case review.QuestionWaits:
 		return "planloop answer --id " + w.ID + " TEXT"

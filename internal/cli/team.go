@@ -253,7 +253,10 @@ func (a *app) pullTrack(ctx context.Context, name, in string) error {
 		} else if moved != "" {
 			text += " The local track " + name + " continues as " + moved + "."
 		}
-		return a.beginCopy(ctx, team.NewCopy(m, place, local.StateDir, client), local, text)
+		if err = a.beginCopy(ctx, team.NewCopy(m, place, local.StateDir, client), local, text); err != nil {
+			err = fmt.Errorf("%s It could not be filled: %w", text, err)
+		}
+		return err
 	})
 }
 
@@ -261,15 +264,8 @@ func (a *app) pullTrack(ctx context.Context, name, in string) error {
 func (a *app) moveAside(ctx context.Context, local workspace.Workspace) (string, error) {
 	from := sqlite.New(local.StateDir, sqlite.Options{})
 	defer from.Close()
-	hasRecords := false
-	for record, err := range from.Read(ctx, 0) {
-		if err != nil {
-			return "", err
-		}
-		hasRecords = hasRecords || record.Action != plan.ActionWord(plan.Purge{}) || len(record.Events) > 1 // a purge may keep a plan
-	}
-	if !hasRecords {
-		return "", nil
+	if isUsed, err := hasHistory(ctx, from); err != nil || !isUsed {
+		return "", err
 	}
 	to, err := local.BeginTrack("former "+local.TrackName(), sqlite.RemoveUnused)
 	if err != nil {
@@ -281,6 +277,16 @@ func (a *app) moveAside(ctx context.Context, local workspace.Workspace) (string,
 		return "", err
 	}
 	return to.Track, a.purgeLog(ctx, local) // a log of the team's own chain, kept before, could not be replaced
+}
+
+// hasHistory reports whether a log has more than the record that a purge left.
+func hasHistory(ctx context.Context, log *sqlite.Log) (bool, error) {
+	for record, err := range log.Read(ctx, 0) {
+		if err != nil || record.Action != plan.ActionWord(plan.Purge{}) || len(record.Events) > 1 { // a team's purge keeps the plan
+			return err == nil, err
+		}
+	}
+	return false, nil
 }
 
 // leaveTeam ends the membership. The copies become tracks of this machine, or are deleted.

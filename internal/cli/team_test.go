@@ -38,7 +38,7 @@ func TestTeamScripts(t *testing.T) {
 	testenv.Check(t, err)
 	tokens := map[string]string{}
 	for _, name := range []string{"ann", "bob"} {
-		testenv.Check(t, admin.AddMember(t.Context(), team, name, teamwire.RoleMember))
+		testenv.Check(t, admin.AddMember(t.Context(), team, name, teamwire.RoleMember, ""))
 		token, err := admin.CreateToken(context.Background(), team, name, teamwire.RoleMember, name+"-laptop", time.Hour)
 		testenv.Check(t, err)
 		tokens[name] = token

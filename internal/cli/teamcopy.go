@@ -66,7 +66,7 @@ func (a *app) refresh(ctx context.Context, ws *openWorkspace) {
 	}
 	if err := ws.copied.Update(ctx, ws.session); err != nil {
 		if offline, ok := errors.AsType[*team.Offline](err); ok {
-			offline.Since = time.Time{} // a read says the copy's age, and that nothing was changed needs no saying
+			err = offline.Unwrap() // the copy's age is said already, and a read changes nothing
 		}
 		a.warn(cmp.Or(ws.copied.Stale(), "track "+ws.copied.Place.String()) + ": " + message(err))
 	}

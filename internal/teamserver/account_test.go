@@ -183,7 +183,7 @@ func TestAMemberSignsInWithAnAccount(t *testing.T) {
 // TestAttacksWithAnAccount fails if the server believes more than its provider says now about this sign-in.
 func TestAttacksWithAnAccount(t *testing.T) {
 	w, p := withAccounts(t)
-	check(t, w.admin.AddMember(t.Context(), w.team, "kim", teamwire.RoleMember))
+	check(t, w.admin.AddMember(t.Context(), w.team, "kim", teamwire.RoleMember, ""))
 	check(t, w.admin.SetEmail(t.Context(), w.team, "kim", "kim@example.com"))
 	old := time.Now().Add(-20 * time.Minute).Unix()
 	for what, claim := range map[string]map[string]any{
@@ -258,7 +258,7 @@ func TestAnAddressBelongsToOneAccount(t *testing.T) {
 	check(t, w.admin.RemoveMember(t.Context(), w.team, "ann"))
 	ann.refuse(401, "GET", "/api/inbox", nil)
 	w.refused(p, "a removed member", nil)
-	check(t, w.admin.AddMember(t.Context(), w.team, "ann", teamwire.RoleMember))
+	check(t, w.admin.AddMember(t.Context(), w.team, "ann", teamwire.RoleMember, ""))
 	w.refused(p, "a former member's address", nil)
 	if err := w.admin.SetEmail(t.Context(), w.team, "ann", "ann"); err == nil {
 		t.Error("an address without a host was accepted")

@@ -120,14 +120,9 @@ func (a Admin) DeleteTeam(ctx context.Context, team int64) error {
 	})
 }
 
-// AddMember adds a member that signs in with a passkey.
-func (a Admin) AddMember(ctx context.Context, team int64, name string, role teamwire.Role) error {
-	return a.AddAccount(ctx, team, name, role, "")
-}
-
-// AddAccount adds a member, or an earlier one again, without the tokens and passkeys of that time. It signs in with the account of an
+// AddMember adds a member, or an earlier one again, without the tokens and passkeys of that time. It signs in with the account of an
 // e-mail address; "" for none.
-func (a Admin) AddAccount(ctx context.Context, team int64, name string, role teamwire.Role, email string) error {
+func (a Admin) AddMember(ctx context.Context, team int64, name string, role teamwire.Role, email string) error {
 	if err := teamwire.CheckName("member", name); err != nil {
 		return unfit("%v", err)
 	}

@@ -27,7 +27,7 @@ type memberAct struct {
 func (p *people) adminActs() map[string]pageAct {
 	return map[string]pageAct{
 		"/admin/add": byAdmin(p, func(ctx context.Context, a Admin, team int64, in memberAct) (any, error) {
-			return struct{}{}, a.AddAccount(ctx, team, in.Member, in.Role, in.Email)
+			return struct{}{}, a.AddMember(ctx, team, in.Member, in.Role, in.Email)
 		}),
 		"/admin/email": byAdmin(p, func(ctx context.Context, a Admin, team int64, in memberAct) (any, error) {
 			return struct{}{}, a.SetEmail(ctx, team, in.Member, in.Email)

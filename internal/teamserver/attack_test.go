@@ -258,7 +258,7 @@ func TestATokenEnds(t *testing.T) {
 	bob.must("GET", "/v1/me", nil, nil)
 	check(t, w.admin.RemoveMember(t.Context(), w.team, "bob"))
 	bob.refuse(teamwire.CodeToken, "GET", "/v1/me", nil)
-	check(t, w.admin.AddMember(t.Context(), w.team, "bob", teamwire.RoleMember))
+	check(t, w.admin.AddMember(t.Context(), w.team, "bob", teamwire.RoleMember, ""))
 	bob.refuse(teamwire.CodeToken, "GET", "/v1/me", nil)
 	late := w.as("ann", teamwire.RoleMember)
 	_, err := w.db.Pool().Exec(t.Context(), "UPDATE token SET expires = now() - interval '1 second' WHERE revoked IS NULL")

@@ -44,7 +44,7 @@ func BenchmarkChanges(b *testing.B) {
 	admin := teamserver.NewAdmin(db, teamserver.Operator)
 	team, err := admin.CreateTeam(b.Context(), "blue")
 	check(b, err)
-	check(b, admin.AddMember(b.Context(), team, "ann", teamwire.RoleMember))
+	check(b, admin.AddMember(b.Context(), team, "ann", teamwire.RoleMember, ""))
 	token, err := admin.CreateToken(b.Context(), team, "ann", teamwire.RoleMember, "laptop", time.Hour)
 	check(b, err)
 	var servers []string

@@ -228,7 +228,7 @@ func newFleet(t *testing.T, dsn string, servers, laptops, tracks int) (all []*la
 	}
 	for i := range laptops {
 		member := fmt.Sprint("ann", i)
-		check(t, admin.AddMember(t.Context(), team, member, teamwire.RoleMember))
+		check(t, admin.AddMember(t.Context(), team, member, teamwire.RoleMember, ""))
 		token, err := admin.CreateToken(t.Context(), team, member, teamwire.RoleMember, "laptop", time.Hour)
 		check(t, err)
 		l := &laptop{id: i, token: token, servers: running, track: fmt.Sprint("t", i%tracks), acked: map[string]plan.Revision{},

@@ -56,8 +56,8 @@ func (s *Server) serveMCP(w http.ResponseWriter, r *http.Request, c *caller) (an
 	if r.PathValue("team") != c.teamName {
 		return nil, wrong(teamwire.CodeNotFound, "the token is not for a team of this name", "check the address")
 	}
-	limited, found := context.WithTimeout(r.Context(), answerWithin) // tools may take longer
-	defer found()
+	limited, stopLooking := context.WithTimeout(r.Context(), answerWithin) // tools may take longer
+	defer stopLooking()
 	t, release, err := s.useTrack(limited, c, r.PathValue("ws"), r.PathValue("track"), false)
 	if err != nil {
 		return nil, err

@@ -51,7 +51,7 @@ func TestRightsEndAtOnce(t *testing.T) {
 		"removed": func() { check(t, w.admin.RemoveMember(t.Context(), w.team, "bob")) },
 	} {
 		if name == "removed" {
-			defer func() { check(t, w.admin.AddMember(t.Context(), w.team, "bob", teamwire.RoleMember)) }()
+			defer func() { check(t, w.admin.AddMember(t.Context(), w.team, "bob", teamwire.RoleMember, "")) }()
 		}
 		member := map[bool]string{true: "bob", false: "ann"}[name == "removed"]
 		all := known(member)
@@ -116,7 +116,7 @@ func TestNoChangeAfterRightsEnded(t *testing.T) {
 		if n := count(); n != want {
 			t.Errorf("%s: %d records, want %d", name, n, want)
 		}
-		check(t, w.admin.AddMember(t.Context(), w.team, "bob", teamwire.RoleMember))
+		check(t, w.admin.AddMember(t.Context(), w.team, "bob", teamwire.RoleMember, ""))
 		bob, agent, laptop = w.member("bob"), w.as("bob", teamwire.RoleAgent), w.as("bob", teamwire.RoleMember)
 		if overMCP, err = agent.mcp(t, "/w/blue/shop/t/mcp/mcp"); err != nil {
 			t.Fatal(err)

@@ -115,6 +115,7 @@ func (set Settings) Warning(members []string) string {
 	if len(voters) == 0 {
 		voters = members
 	}
+	voters = slices.DeleteFunc(slices.Clone(voters), func(name string) bool { return !slices.Contains(members, name) }) // removed since
 	for _, rule := range []struct {
 		plans  string
 		needed int

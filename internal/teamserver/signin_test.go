@@ -268,7 +268,7 @@ func TestAnyServerAnswers(t *testing.T) {
 	ann.register(w.invite("ann")).signIn()
 	ann.enter("/signin/account/finish", p.login(ann.toProvider()))
 	bob.register(w.invite("bob"))
-	check(t, w.admin.AddMember(t.Context(), w.team, "eve", teamwire.RoleMember))
+	check(t, w.admin.AddMember(t.Context(), w.team, "eve", teamwire.RoleMember, ""))
 	w.submit(w.as("eve", teamwire.RoleAgent))
 	for _, b := range []*browser{ann, bob} {
 		for range servers { // each has seen the plan, and none is behind
@@ -300,14 +300,14 @@ func TestAnyServerAnswers(t *testing.T) {
 // TestMembersVote fails if an approval on the page is not a vote under the team's policy.
 func TestMembersVote(t *testing.T) {
 	w := newWorld(t)
-	check(t, w.admin.AddMember(t.Context(), w.team, "eve", teamwire.RoleMember))
+	check(t, w.admin.AddMember(t.Context(), w.team, "eve", teamwire.RoleMember, ""))
 	check(t, w.admin.SetSettings(t.Context(), w.team, "", []byte(`{"approvals": 2}`)))
 	ann, bob, eve := w.member("ann"), w.member("bob"), w.member("eve")
 	w.submit(w.as("bob", teamwire.RoleAgent))
 	first := ann.approval("shop/main")
 	ann.must("POST", "/api/act", first, nil)
 	check(t, w.admin.RemoveMember(t.Context(), w.team, "ann"))
-	check(t, w.admin.AddMember(t.Context(), w.team, "ann", teamwire.RoleMember))
+	check(t, w.admin.AddMember(t.Context(), w.team, "ann", teamwire.RoleMember, ""))
 	ann = w.member("ann")
 	if text := fmt.Sprint(eve.view("shop/main").Draft.Situation); !strings.Contains(text, "2 approvals") {
 		t.Errorf("a vote counts again after its member left and came back: %s", text)
@@ -466,7 +466,7 @@ func TestAttacksOnThePage(t *testing.T) {
 	check(t, w.admin.RemoveMember(t.Context(), w.team, "ann"))
 	ann.refuse(401, "POST", "/api/act", approval)
 	ann.refuse(401, "GET", "/api/inbox", nil)
-	check(t, w.admin.AddMember(t.Context(), w.team, "ann", teamwire.RoleMember))
+	check(t, w.admin.AddMember(t.Context(), w.team, "ann", teamwire.RoleMember, ""))
 	ann.refuse(401, "POST", "/api/act", approval)
 }
 
@@ -533,7 +533,7 @@ func TestTheAddressIsChecked(t *testing.T) {
 // TestAnApprovalIsSigned fails if a policy with proof takes an approval without a signature, or one of another plan, person or purpose.
 func TestAnApprovalIsSigned(t *testing.T) {
 	w := newWorld(t)
-	check(t, w.admin.AddMember(t.Context(), w.team, "eve", teamwire.RoleMember))
+	check(t, w.admin.AddMember(t.Context(), w.team, "eve", teamwire.RoleMember, ""))
 	check(t, w.admin.SetSettings(t.Context(), w.team, "", []byte(`{"approvals": 1, "proof": "passkey"}`)))
 	ann, eve := w.member("ann"), w.member("eve")
 	agent := w.as("bob", teamwire.RoleAgent)

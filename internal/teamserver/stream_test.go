@@ -183,7 +183,7 @@ func TestALocalHistoryIsShared(t *testing.T) {
 // TestAnAbandonedImportIsReplaced fails if an import that ended in the middle blocks its track, or if one that is complete can be replaced.
 func TestAnAbandonedImportIsReplaced(t *testing.T) {
 	w := newWorld(t)
-	check(t, w.admin.AddMember(t.Context(), w.team, "eve", teamwire.RoleAdmin))
+	check(t, w.admin.AddMember(t.Context(), w.team, "eve", teamwire.RoleAdmin, ""))
 	ann, bob, eve := w.as("ann", teamwire.RoleMember), w.as("bob", teamwire.RoleMember), w.as("eve", teamwire.RoleAdmin)
 	lines, _ := history(t, setUp("Ship the shop"), plan.MarkStep{Step: 1, Status: plan.InProgress})
 	others, _ := history(t, setUp("Another"), plan.MarkStep{Step: 1, Status: plan.Done})

@@ -68,8 +68,8 @@ func (w *world) newTeam(name string) int64 {
 	w.t.Helper()
 	team, err := w.admin.CreateTeam(w.t.Context(), name)
 	check(w.t, err)
-	check(w.t, w.admin.AddMember(w.t.Context(), team, "ann", teamwire.RoleAdmin))
-	check(w.t, w.admin.AddMember(w.t.Context(), team, "bob", teamwire.RoleMember))
+	check(w.t, w.admin.AddMember(w.t.Context(), team, "ann", teamwire.RoleAdmin, ""))
+	check(w.t, w.admin.AddMember(w.t.Context(), team, "bob", teamwire.RoleMember, ""))
 	return team
 }
 

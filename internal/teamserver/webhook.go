@@ -99,8 +99,7 @@ func (s *Server) sendNotice(ctx context.Context, n dueNotice) {
 		err = outbound.New(address, limits, client, s.log).Post(ctx, outbound.Message{Body: body, Secrets: []string{address.RequestURI()}})
 	}
 	if err != nil {
-		s.log.Warn("a webhook was not called; one at a private address needs --private-webhooks", "workspace", n.workspace, "try", n.tries,
-			"of", mostTries, "error", err)
+		s.log.Warn("a webhook was not called", "workspace", n.workspace, "try", n.tries, "of", mostTries, "error", err)
 	}
 	if err != nil && n.tries < mostTries {
 		return

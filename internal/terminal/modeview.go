@@ -20,6 +20,7 @@ type ModeView struct {
 	Hooks  string      // how far planning mode is enforced; "" if unknown
 	Next   string
 	Now    time.Time
+	OnPage bool // people decide on a team's page, and not here
 }
 
 type styledText struct {
@@ -31,7 +32,7 @@ type styledText struct {
 func (v ModeView) Lines() []string {
 	s := v.Screen
 	phase, look, about, rows := v.phase()
-	rows = append(rows, styledText{s.Waiting, waitingSince(v.State, v.Now)}, styledText{s.Plain, v.Hooks})
+	rows = append(rows, styledText{s.Waiting, waitingSince(v.State, v.Now, v.OnPage)}, styledText{s.Plain, v.Hooks})
 	for _, q := range v.State.OpenQuestions() {
 		rows = append(rows, styledText{s.Waiting, fmt.Sprintf("Question %s of %s: %s", q.ID, q.By, q.Text)},
 			styledText{s.Plain, "  Answer it: planloop answer --id " + q.ID + " TEXT"})
@@ -124,7 +125,7 @@ func (v ModeView) executing() []styledText {
 // proposal returns the rows about a draft that waits without restricting anything.
 func (v ModeView) proposal() []styledText {
 	since, _ := v.submitted()
-	return []styledText{{v.Screen.Waiting, waitingDraft(v.State)}, {v.Screen.Plain, prefixed("Proposed ", since)}}
+	return []styledText{{v.Screen.Waiting, waitingDraft(v.State, v.OnPage)}, {v.Screen.Plain, prefixed("Proposed ", since)}}
 }
 
 // inactive returns the rows for a mode that is off, with its last end.
@@ -221,8 +222,8 @@ func (v PlanView) mode() []string {
 
 // waiting returns the lines about the draft that waits.
 func (v PlanView) waiting() []string {
-	lines := v.waitingLine(waitingDraft(v.State))
-	if since := waitingSince(v.State, v.Now); since != "" {
+	lines := v.waitingLine(waitingDraft(v.State, v.OnPage))
+	if since := waitingSince(v.State, v.Now, v.OnPage); since != "" {
 		lines = append(lines, v.waitingLine(since)...)
 	}
 	return lines
@@ -243,20 +244,19 @@ func SentenceEnd(text string) string {
 const lookAndDecide = ". Review it: planloop approve, or planloop review in a browser"
 
 // waitingSince says since when a plan or a proposal waits, and how to end the wait; "" if none waits.
-func waitingSince(state plan.State, now time.Time) string {
+func waitingSince(state plan.State, now time.Time, onPage bool) string {
 	request := state.ModeNow().Request
 	if request == nil || state.Draft == nil {
 		return ""
 	}
-	votes := state.VotingText(nil)
-	if votes != "" {
-		return votes + " Waiting since " + clock(request.At, now) + ". Decide on the team's page"
+	if onPage {
+		return strings.TrimLeft(state.VotingText(nil)+" Waiting since "+clock(request.At, now)+". Decide on the team's page", " ")
 	}
 	return "Waiting since " + clock(request.At, now) + ". Decide: planloop approve. Let it go: planloop reject"
 }
 
 // waitingDraft describes the draft that waits for a decision, and how to decide, in one line; "" without a draft.
-func waitingDraft(state plan.State) string {
+func waitingDraft(state plan.State, onPage bool) string {
 	draft := state.Draft
 	if draft == nil {
 		return ""
@@ -265,18 +265,19 @@ func waitingDraft(state plan.State) string {
 	if draft.HostList != nil {
 		what += ", from the list of " + draft.HostList.Host
 	}
+	decide := lookAndDecide
+	if onPage {
+		decide = ". Decide on the team's page"
+	}
 	switch {
 	case state.IsReturned():
 		return "Changes were requested for a plan: " + what + ". Read it: planloop show --draft"
 	case state.ModeNow().Request == nil:
-		return "A draft is waiting: " + what + lookAndDecide
+		return "A draft is waiting: " + what + decide
 	case state.Plan != nil && state.Plan.Root() == draft.Root():
-		return "A change to this plan is waiting for your decision: " + draft.Changes + lookAndDecide
+		return "A change to this plan is waiting for your decision: " + draft.Changes + decide
 	}
-	if state.VotingText(nil) != "" {
-		return "A plan is waiting for the team's decision: " + what + ". Decide on the team's page"
-	}
-	return "A plan is waiting for your decision: " + what + lookAndDecide
+	return "A plan is waiting for your decision: " + what + decide
 }
 
 // stepLine matches the first line of a step in a review.

@@ -33,6 +33,7 @@ type PlanView struct {
 	Next    string         // the next action, or ""
 	Account plan.Account   // of the finished work
 	Now     time.Time
+	OnPage  bool                  // people decide on a team's page, and not here
 	Lapsed  func(*plan.Step) bool // whether a claim has lapsed; nil: none have
 
 	Remarks      []verbs.PlacedComment    // the comments on the plan

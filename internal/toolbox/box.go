@@ -152,7 +152,7 @@ type Hold struct {
 // Refuse returns the refusal of something under the hold: the reason, and a replacement that serves the same need, if there is one. Every
 // refusal ends alike.
 func (h Hold) Refuse(field, reason, instead string) error {
-	if strings.HasPrefix(h.By, ServerAway) {
+	if h.By == ServerAway {
 		return plan.Refuse(plan.Conflict, field, h.By+", and the team allows no changes until it answers",
 			"tell the user, and try again later")
 	}

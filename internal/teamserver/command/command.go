@@ -133,7 +133,7 @@ func (c *commands) member() *cobra.Command {
 	role, email := string(teamwire.RoleMember), ""
 	add := c.command("add TEAM NAME", "Add a member", 2,
 		func(ctx context.Context, _ io.Writer, admin teamserver.Admin, team int64, args []string) error {
-			return admin.AddAccount(ctx, team, args[1], teamwire.Role(role), email)
+			return admin.AddMember(ctx, team, args[1], teamwire.Role(role), email)
 		})
 	add.Flags().StringVar(&email, "email", "", "verified address of the account with which the member signs in")
 	address := c.command("email TEAM NAME ADDRESS", `Change the address of a member's account, "" for none`, 3,
