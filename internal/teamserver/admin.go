@@ -14,6 +14,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/planloop/planloop/internal/session"
+	"github.com/planloop/planloop/internal/store"
 	"github.com/planloop/planloop/internal/store/postgres"
 	"github.com/planloop/planloop/internal/teamwire"
 	"github.com/planloop/planloop/plan"
@@ -345,11 +346,27 @@ func (a Admin) PurgeHistory(ctx context.Context, team int64, workspace, name str
 	defer unlock()
 	reader := session.New(log, session.Options{})
 	defer reader.Close()
-	state, err := reader.State(ctx)
-	if err != nil {
-		return 0, err
+	for {
+		state, err := reader.State(ctx)
+		if err != nil {
+			return 0, err
+		}
+		_, err = log.Purge(ctx, a.presentPlan(state))
+		if errors.Is(err, store.ErrConflict) && ctx.Err() == nil {
+			continue // a server has changed the track since
+		}
+		if err != nil {
+			return 0, err
+		}
+		detail := map[string]any{"workspace": workspace, "track": name, "records": state.Revision}
+		return state.Revision, a.change(ctx, team, "purge", detail, func(pgx.Tx) error { return nil })
 	}
-	events := []plan.Event{plan.HistoryPurged{Records: state.Revision, At: time.Now().UTC()}}
+}
+
+// presentPlan returns the record that replaces the history of a state.
+func (a Admin) presentPlan(state plan.State) plan.Record {
+	now := time.Now().UTC()
+	events := []plan.Event{plan.HistoryPurged{Records: state.Revision, At: now}}
 	if state.Plan != nil {
 		events = append(events, plan.PlanRestored{Plan: withoutRevision(state.Plan.Body())})
 	}
@@ -357,13 +374,8 @@ func (a Admin) PurgeHistory(ctx context.Context, team int64, workspace, name str
 		events = append(events, plan.DraftMade{Plan: withoutRevision(state.Draft.Body())})
 	}
 	after := plan.Apply(plan.State{}, events...)
-	first := plan.Record{Seq: 1, Action: plan.ActionWord(plan.Purge{}), Actor: plan.NewActor(plan.ChannelEngine, a.actor),
-		Time: time.Now().UTC().Truncate(time.Millisecond), Phase: after.PhaseNow(), IsOpen: after.IsOpen(), Events: events}
-	if _, err := log.Purge(ctx, first); err != nil {
-		return 0, err
-	}
-	detail := map[string]any{"workspace": workspace, "track": name, "records": state.Revision}
-	return state.Revision, a.change(ctx, team, "purge", detail, func(pgx.Tx) error { return nil })
+	return plan.Record{Seq: 1, Action: plan.ActionWord(plan.Purge{}), Actor: plan.NewActor(plan.ChannelEngine, a.actor),
+		Time: now.Truncate(time.Millisecond), Phase: after.PhaseNow(), IsOpen: after.IsOpen(), Events: events}
 }
 
 // withoutRevision returns a plan with an approval that names no record of the former log.

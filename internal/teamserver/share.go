@@ -38,13 +38,13 @@ func (s *Server) share(_ http.ResponseWriter, r *http.Request, c *caller) (any, 
 	if err != nil {
 		return nil, err
 	}
-	head, err := t.log.Head(r.Context())
-	if err != nil {
-		return nil, err
-	}
 	if err := s.beginSharing(r.Context(), c, t, req.After == 0); err != nil {
 		return nil, err
 	}
+	if _, err := t.session.State(r.Context()); err != nil { // so that a part replaces no later change
+		return nil, err
+	}
+	head := t.log.Known()
 	if head.Seq != req.After && req.After > 0 {
 		return nil, wrong(teamwire.CodeChanged, fmt.Sprintf("the track has %d records, not %d", head.Seq, req.After),
 			"share it from the beginning")
@@ -88,19 +88,22 @@ func (s *Server) share(_ http.ResponseWriter, r *http.Request, c *caller) (any, 
 }
 
 // beginSharing claims a track for the caller's import, or finds that this machine of the caller has. The first part of an import claims an
-// empty track; it also replaces an import that the same member has abandoned, or that of any member for an admin.
+// empty track; it also replaces an import that the same member has abandoned, or that of any member for an admin. An import that is
+// complete, but whose claim a crash has left, is not replaced.
 func (s *Server) beginSharing(ctx context.Context, c *caller, t *track, isFirst bool) error {
 	var member int64
 	var machine string
 	err := s.db.InTeam(ctx, c.team, func(tx pgx.Tx) error {
 		if isFirst {
-			if _, err := tx.Exec(ctx, `INSERT INTO sharing (track, team, member, machine)
-				SELECT $1, $2, $3, $4 FROM track WHERE id = $1 AND (seq = 0 OR EXISTS (SELECT FROM sharing WHERE track = $1))
+			done, err := tx.Exec(ctx, `INSERT INTO sharing (track, team, member, machine)
+				SELECT $1, $2, $3, $4 FROM track t WHERE id = $1 AND (seq = 0 OR EXISTS (SELECT FROM sharing WHERE track = $1)
+					AND EXISTS (SELECT FROM record r WHERE r.team = $2 AND r.track = $1 AND r.seq = t.seq AND starts_with(key, $6)))
 				ON CONFLICT (track) DO UPDATE SET member = excluded.member, machine = excluded.machine, begun = now()
 				WHERE sharing.member = excluded.member OR $5 OR sharing.begun < now() - interval '1 hour'
 					AND (SELECT seq FROM track WHERE id = excluded.track) = 0`,
-				t.id, c.team, c.memberID, c.machine, c.role == teamwire.RoleAdmin); err != nil {
-				return err
+				t.id, c.team, c.memberID, c.machine, c.role == teamwire.RoleAdmin, shareKey)
+			if err != nil || done.RowsAffected() == 0 {
+				return cmp.Or(err, hasTrack())
 			}
 		}
 		return tx.QueryRow(ctx, "SELECT member, machine FROM sharing WHERE track = $1", t.id).Scan(&member, &machine)

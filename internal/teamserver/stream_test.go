@@ -202,6 +202,9 @@ func TestAnAbandonedImportIsReplaced(t *testing.T) {
 	if !slices.Equal(got.Records[:2], others) {
 		t.Errorf("the track has %v", got.Records)
 	}
+	_, err := w.db.Pool().Exec(t.Context(), `INSERT INTO sharing (track, team, member, machine)
+		SELECT t.id, t.team, m.id, 'eve-laptop' FROM track t, member m WHERE m.name = 'eve'`) // the server has crashed before it ended the claim
+	check(t, err)
 	for _, one := range []*client{ann, eve} {
 		one.refuse(teamwire.CodeExists, "POST", trackPath+"share", teamwire.ShareRequest{Records: lines})
 	}

@@ -180,7 +180,7 @@ func toHash(bytes []byte) (store.Hash, error) {
 	return store.Hash(bytes), nil
 }
 
-// Purge implements store.Log.
+// Purge implements store.Log. It replaces what this handle has read: after an append by another server it is a conflict.
 func (l *Log) Purge(ctx context.Context, first plan.Record) (store.Head, error) {
 	c, err := l.prepare(ctx, first)
 	if err != nil {
@@ -190,27 +190,29 @@ func (l *Log) Purge(ctx context.Context, first plan.Record) (store.Head, error) 
 		return store.Head{}, fmt.Errorf("a chain begins with record 1, not %d: %w", first.Seq, store.ErrConflict)
 	}
 	ctx = context.WithoutCancel(ctx)
-	before, err := l.head(ctx)
+	before, err := l.end(ctx)
 	if err != nil {
 		return store.Head{}, err
 	}
 	after := store.Head{Chain: store.NewChain(), Seq: 1, Hash: store.Hash{}.Next(c.line), Phase: first.Phase}
 	l.releaseRow()
 	err = l.db.retry(ctx, func(ctx context.Context, _ int) error {
-		done, err := runBatch(ctx, l.db, l.team, pgx.RowTo[bool], `SELECT purge_track($1, $2, $3, $4, $5, $6, $7)`,
-			l.track, before.Chain, after.Chain, first.Phase, first.IsOpen, c.line, c.key)
-		if err != nil || done[0] {
+		done, err := runBatch(ctx, l.db, l.team, pgx.RowTo[bool], `SELECT purge_track($1, $2, $3, $4, $5, $6, $7)
+			FROM (SELECT FROM track WHERE id = $1 AND seq = $8 FOR NO KEY UPDATE) t`,
+			l.track, before.Chain, after.Chain, first.Phase, first.IsOpen, c.line, c.key, before.Seq)
+		if err != nil || len(done) > 0 && done[0] {
 			return err
 		}
 		if _, found, err := l.findOwn(ctx, c); err != nil || found {
 			return err
 		}
-		return fmt.Errorf("the history was purged at the same time: %w", store.ErrConflict)
+		return fmt.Errorf("the log was changed at the same time: %w", store.ErrConflict)
 	})
 	if err != nil {
 		return store.Head{}, err
 	}
 	l.see(after.Chain)
+	l.know(after)
 	l.db.feed.announce(l.place())
 	return after, nil
 }

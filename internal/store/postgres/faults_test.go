@@ -223,6 +223,8 @@ func TestLostAnswer(t *testing.T) {
 		t.Errorf("an append behind another server's: %v", err)
 	}
 	// A purge is not repeated either.
+	_, _, err := log.Since(t.Context(), log.Known())
+	testenv.Check(t, err)
 	p.cut.Store(&cut{word: "note 1\"", answered: true})
 	head := testenv.Must(log.Purge(t.Context(), mark(1, 1)))(t)
 	if now := testenv.Must(log.Head(t.Context()))(t); now != head || p.commits.Load() != 4 {

@@ -197,6 +197,25 @@ func TestPurgeDeletes(t *testing.T) {
 	}
 }
 
+// TestPurgeLosesNoChange: a purge by one server does not delete a record that it has not read.
+func TestPurgeLosesNoChange(t *testing.T) {
+	dsn := postgrestest.Start(t)
+	db, team, track := postgrestest.OpenTeam(t, dsn)
+	other, _, _ := postgrestest.OpenTeam(t, dsn)
+	log := db.Log(team, track)
+	head := fill(t, log, 2)
+	testenv.Must(other.Log(team, track).Append(t.Context(), mark(3, 1)))(t)
+	if _, err := log.Purge(t.Context(), mark(1, 1)); !errors.Is(err, store.ErrConflict) {
+		t.Errorf("a purge without the last record: %v", err)
+	}
+	if _, _, err := log.Since(t.Context(), head); err != nil {
+		t.Fatal(err)
+	}
+	if head := testenv.Must(log.Purge(t.Context(), mark(1, 1)))(t); head.Seq != 1 {
+		t.Errorf("the purged log ends at %d", head.Seq)
+	}
+}
+
 // seqOf returns the number of the record with a key, 0 without one.
 func seqOf(t *testing.T, db *postgres.DB, key string) (seq plan.Revision) {
 	t.Helper()

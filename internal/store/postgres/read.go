@@ -111,6 +111,14 @@ func (l *Log) Known() store.Head {
 	return l.known
 }
 
+// end returns where the log's user knows it to end; of a log that was not read, where it ends now.
+func (l *Log) end(ctx context.Context) (store.Head, error) {
+	if end := l.Known(); end.Seq > 0 {
+		return end, nil
+	}
+	return l.head(ctx)
+}
+
 // isKnown reports whether the log probably still ends at a head.
 func (l *Log) isKnown(head store.Head) bool {
 	l.mu.Lock()
