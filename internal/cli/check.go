@@ -169,7 +169,7 @@ func checkLine(run verbs.CheckRun, reply verbs.AlertReply) string {
 		line += ", signal " + plan.Quote(run.Signal) + " cleared"
 	}
 	if run.Task != 0 {
-		line += ", recorded as evidence for " + run.Task.String()
+		line += ", recorded for " + run.Task.String()
 	}
 	return line + "\nNext: " + reply.NextAction
 }

@@ -3,6 +3,7 @@ package cli
 import (
 	"cmp"
 	"os/exec"
+	"runtime"
 	"strings"
 
 	"github.com/planloop/planloop/internal/process"
@@ -43,6 +44,21 @@ func withAddress(words []string, address string) []string {
 		words = append(words, address)
 	}
 	return words
+}
+
+// openBrowser opens an address in the user's browser, unless they are logged in from another machine or have no desktop. If no browser can
+// be opened, it calls failed.
+func (a *app) openBrowser(address string, failed func()) bool {
+	commands := browsers(runtime.GOOS, a.getenv, address)
+	if a.forwardCommand(address) != "" || len(commands) == 0 {
+		return false
+	}
+	go func() { // ends with the browser, or with the process
+		if !runFirst(commands) {
+			failed()
+		}
+	}()
+	return true
 }
 
 // runFirst runs the commands until one succeeds, and reports whether one did. It may return only when the browser closes.

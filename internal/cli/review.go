@@ -233,18 +233,12 @@ func (p *reviewPage) printWelcome(noOpen bool) error {
 	return p.printLink("Open the page: ", link, "One-time link, valid for 30 s. "+enter)
 }
 
-// openBrowser opens an address in the person's browser, unless they are logged in from another machine or have no desktop.
 func (p *reviewPage) openBrowser(address string) bool {
-	commands := browsers(runtime.GOOS, p.getenv, address)
-	if p.forwardCommand(address) != "" || len(commands) == 0 {
-		return false
-	}
-	go func() { // ends with the browser, or with the process
-		if !runFirst(commands) && p.tty != nil {
+	return p.app.openBrowser(address, func() {
+		if p.tty != nil {
 			_ = p.printLink("No browser could be opened. Open the page: ", p.link(), "One-time link, valid for 30 s.")
 		}
-	}()
-	return true
+	})
 }
 
 // openAt opens the page at a workspace. A browser that has the page open needs no link: with one it would need a new code, too.

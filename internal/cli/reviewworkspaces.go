@@ -387,6 +387,9 @@ func (s *reviewWorkspace) open(ctx context.Context, isUse bool) (*review.Workspa
 			s.Unsent = s.state
 		}
 		s.Refused = s.app.whyNoPerson // an agent at work there is known once the workspace is open
+		if where := ws.decidePlace(); where != "" {
+			s.Refused = func() string { return "people decide about this track " + where }
+		}
 		if !ws.place.Default {
 			s.Start = s.start
 		}

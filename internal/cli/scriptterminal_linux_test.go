@@ -45,7 +45,7 @@ func atTerminal(ts *testscript.TestScript, neg bool, args []string) {
 func scriptEnvironment(ts *testscript.TestScript) []string {
 	env := []string{"TERM=xterm"}
 	for _, name := range []string{"PATH", "HOME", "USER", "XDG_STATE_HOME", "XDG_DATA_HOME", "XDG_CONFIG_HOME", "PLANLOOP_AGENT",
-		"CLAUDECODE", "CI", "TMUX"} {
+		"CLAUDECODE", "CI", "TMUX", "BROWSER"} {
 		if value := ts.Getenv(name); value != "" {
 			env = append(env, name+"="+value)
 		}

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -278,7 +277,7 @@ func (a *app) showDraft(ctx context.Context, ws *openWorkspace, format showForma
 	case caller.Actor.Kind == plan.Agent:
 		hint = ws.verbs.NextActionIn(state, caller).For(caller)
 	case ws.copied != nil:
-		hint = "Decide on the team's page: " + cmp.Or(ws.copied.DecidePage(), "its server has none yet; ask the team's admin") + "."
+		hint = "Decide " + ws.decidePlace() + "."
 	case state.IsReturned():
 		hint = "Changes were requested: wait for the new version, or reject it with planloop reject."
 	}

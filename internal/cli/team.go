@@ -396,16 +396,28 @@ func (a *app) teamStatus(cmd *cobra.Command, _ []string) error {
 	return a.printReply(replies, cmp.Or(strings.Join(lines, "\n"), "This machine is in no team. Join one: planloop team join URL"))
 }
 
-// checkDecidedHere refuses acts for the team's page, if the command is about a shared track.
+// decidePlace says where people decide about a shared track; "" for a track of this machine.
+func (ws *openWorkspace) decidePlace() string {
+	if ws.copied == nil {
+		return ""
+	}
+	return "on the team's page: " + cmp.Or(ws.copied.DecidePage(), "none yet; ask the team's admin for planloop-server serve --address URL")
+}
+
+// checkDecidedHere refuses a command that decides about a shared track. It opens the team's page for a person.
 func (a *app) checkDecidedHere(ctx context.Context) error {
 	ws, err := a.open(ctx, nil)
 	if err != nil || ws.copied == nil {
 		return err
 	}
-	fix := "ask the team's admin to give the server an address for people: planloop-server serve --address URL"
-	if page := ws.copied.DecidePage(); page != "" {
-		fix = "use the team's page: " + page
+	fix, page, failed := "decide "+ws.decidePlace(), ws.copied.DecidePage(), make(chan struct{})
+	if page != "" && a.isReadByPerson() && a.openBrowser(page, func() { close(failed) }) {
+		select {
+		case <-failed:
+		case <-time.After(time.Second): // a command that cannot open a browser ends sooner
+			fix = "decide in your browser, which opens " + page
+		}
 	}
-	return plan.Refuse(plan.Conflict, "", "only a signed-in person can do this on the team's track "+ws.copied.Place.String()+
-		", so nothing was changed", fix)
+	return plan.Refuse(plan.Conflict, "", "no token decides about the team's track "+ws.copied.Place.String()+", so nothing was changed",
+		fix)
 }

@@ -70,7 +70,7 @@ func TestSignalsOfMainsWorkAreMainsAlone(t *testing.T) {
 		t.Errorf("%s", got.text)
 	}
 	if got := ci.run("--track", "fix-the-docs", "check", "--task", "1", "--", "true"); got.code != 0 ||
-		!strings.Contains(got.err, "recorded as evidence for S001") {
+		!strings.Contains(got.err, "recorded for S001") {
 		t.Errorf("%+v", got)
 	}
 	wantBlocked(t, docs, "")
@@ -84,7 +84,7 @@ func TestACheckOfATrackLeavesTheSignalOfTheWorkspace(t *testing.T) {
 	for _, task := range [][]string{{"--task", "1"}, nil} {
 		args := append(append([]string{"--track", "fix-the-docs", "check", "--id", "tests"}, task...), "--", "true")
 		if got := ci.run(args...); got.code != 0 || !strings.Contains(got.err, `signal "tests" of the workspace is still open`) ||
-			strings.Contains(got.err, "recorded as evidence for S001") != (task != nil) {
+			strings.Contains(got.err, "recorded for S001") != (task != nil) {
 			t.Errorf("%q: %+v", args, got)
 		}
 	}

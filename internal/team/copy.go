@@ -132,11 +132,13 @@ func (c *Copy) Decide(ctx context.Context, r session.Request, after store.Head) 
 		request.Scope = &r.By.Scope
 	}
 	var reply teamwire.DoReply
-	for range 2 {
+	for try := range 2 {
 		err = c.call(ctx, http.MethodPost, "do", request, &reply)
-		if offline, ok := errors.AsType[*Offline](err); !ok || !offline.MayHaveChanged || ctx.Err() != nil {
+		offline, ok := errors.AsType[*Offline](err)
+		if !ok || try == 0 && !offline.MayHaveChanged || ctx.Err() != nil {
 			break
 		}
+		offline.MayHaveChanged = true // by the first try, whatever this one failed for
 	}
 	if isCode(err, teamwire.CodeChain) {
 		err = session.ErrChanged

@@ -32,6 +32,7 @@ type server struct {
 
 	broken  atomic.Int32 // the answers to so many changes are lost
 	refused atomic.Pointer[teamwire.Error]
+	later   atomic.Pointer[teamwire.Error] // refused, once an answer is lost
 	calls   atomic.Int32
 	polls   atomic.Int32  // requests for records that wait
 	polled  chan struct{} // closed by the first
@@ -180,6 +181,7 @@ func (s *server) do(w http.ResponseWriter, r *http.Request) {
 		s.keys[in.Key] = own
 	}
 	if s.broken.Add(-1) >= 0 {
+		s.refused.Store(s.later.Load())
 		panic(http.ErrAbortHandler)
 	}
 	reply, _ := s.read(r, in.Chain, in.After)

@@ -98,7 +98,7 @@ func TestChangesThroughTheServer(t *testing.T) {
 	}
 }
 
-// TestLostAnswers loses the answer to a change once, which the repeated call makes good, and twice.
+// TestLostAnswers loses the answer to a change once, which the repeated call makes good, twice, and once before a refusal.
 func TestLostAnswers(t *testing.T) {
 	s := newServer(t)
 	l := s.join(t)
@@ -106,17 +106,24 @@ func TestLostAnswers(t *testing.T) {
 	s.broken.Store(1)
 	testenv.Check(t, l.do(t, begun("once")))
 	l.same(t, s)
-	s.broken.Store(2)
-	err := l.do(t, begun("twice"))
-	if offline, ok := errors.AsType[*team.Offline](err); !ok || !offline.MayHaveChanged ||
-		!strings.Contains(err.Error(), "may have been made") {
-		t.Errorf("got %v", err)
+	for what, lost := range map[string]int32{"twice": 2, "then refused": 1} {
+		if lost == 1 {
+			s.later.Store(&teamwire.Error{Code: teamwire.CodeTooMany, Problem: "too many requests", Fix: "wait"})
+		}
+		s.broken.Store(lost)
+		err := l.do(t, begun(what))
+		if offline, ok := errors.AsType[*team.Offline](err); !ok || !offline.MayHaveChanged ||
+			!strings.Contains(err.Error(), "may have been made") {
+			t.Errorf("%s: got %v", what, err)
+		}
+		s.later.Store(nil)
+		s.refused.Store(nil)
+		testenv.Check(t, l.session.Pull(t.Context()))
 	}
-	testenv.Check(t, l.session.Pull(t.Context()))
 	l.same(t, s)
 	state, err := l.session.State(t.Context())
 	testenv.Check(t, err)
-	if step, _ := state.Plan.Steps.Get(1); len(step.Notes) != 2 {
+	if step, _ := state.Plan.Steps.Get(1); len(step.Notes) != 3 {
 		t.Errorf("recorded as %v", step.Notes)
 	}
 }
