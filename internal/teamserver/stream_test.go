@@ -203,7 +203,7 @@ func TestAnAbandonedImportIsReplaced(t *testing.T) {
 		t.Errorf("the track has %v", got.Records)
 	}
 	_, err := w.db.Pool().Exec(t.Context(), `INSERT INTO sharing (track, team, member, machine)
-		SELECT t.id, t.team, m.id, 'laptop' FROM track t, member m WHERE m.name = 'eve'`) // as if the server had crashed before the claim's end
+		SELECT t.id, t.team, m.id, 'laptop' FROM track t, member m WHERE m.name = 'eve'`) // left by a crash
 	check(t, err)
 	for _, one := range []*client{ann, eve} {
 		one.refuse(teamwire.CodeExists, "POST", trackPath+"share", teamwire.ShareRequest{Records: lines})
