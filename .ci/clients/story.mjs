@@ -29,19 +29,22 @@ const mistakes = [
   ['planning_clear_plan', { force: true }, /force/],
 ];
 
-// whole: with every mistake, resource and prompt. The Inspector starts anew for each call, so one face of each kind is enough for those.
-async function story(inspector, where, whole) {
+// The Inspector starts anew for each call, and takes a second or more. So one face has every mistake, resource and prompt, one more has the
+// whole life of a plan, and the others its beginning.
+const [beginning, life, everything] = [0, 1, 2];
+
+async function story(inspector, where, extent) {
   await checkTools(inspector);
   const watch = planloop(where, 'show', '--watch');
   try {
     await watch.until('No plan yet');
     await setUp(inspector, watch);
-    await work(inspector, watch);
-    if (whole) await checkResources(inspector);
-    await makeMistakes(inspector, whole ? mistakes : mistakes.slice(0, 1));
-    if (whole) await checkPrompts(inspector);
-    await clearAndRestore(inspector, watch, where);
-    await loop(inspector, watch, where);
+    if (extent >= life) await work(inspector, watch);
+    if (extent >= everything) await checkResources(inspector);
+    await makeMistakes(inspector, extent >= everything ? mistakes : mistakes.slice(0, 1));
+    if (extent >= everything) await checkPrompts(inspector);
+    if (extent >= life) await clearAndRestore(inspector, watch, where);
+    if (extent >= life) await loop(inspector, watch, where);
     assert.equal(await watch.stop('SIGINT'), 0, `show --watch after Ctrl-C: ${watch.errors}`);
   } finally {
     watch.kill();
@@ -195,16 +198,16 @@ async function current(inspector) {
   return JSON.parse(await read(inspector, 'plan://current'));
 }
 
-async function overStdio(where, era, whole = false) {
-  await story(Inspector.stdio(command, where, era), where, whole);
+async function overStdio(where, era, extent) {
+  await story(Inspector.stdio(command, where, era), where, extent);
 }
 
 // The Inspector leaves without ending its HTTP session, so the server cannot know that the owner of a claim is gone. With a name all its
 // calls count as one agent's.
-async function overHTTP(where, era, transport, path, whole = false) {
+async function overHTTP(where, era, transport, path, extent) {
   const { server, origin } = await serveHTTP(where, '--agent', 'inspector');
   try {
-    await story(Inspector.url(command, where, era, transport, origin + path), where, whole);
+    await story(Inspector.url(command, where, era, transport, origin + path), where, extent);
     assert.equal(await server.stop(), 0, `the server after SIGTERM: ${server.errors}`);
   } finally {
     server.kill();
@@ -212,11 +215,11 @@ async function overHTTP(where, era, transport, path, whole = false) {
 }
 
 const faces = {
-  'stdio, with handshake': (where) => overStdio(where, 'legacy', true),
-  'stdio, stateless': (where) => overStdio(where, 'modern'),
-  'streamable HTTP, with handshake': (where) => overHTTP(where, 'legacy', 'http', '/mcp'),
-  'streamable HTTP, stateless': (where) => overHTTP(where, 'modern', 'http', '/mcp', true),
-  'HTTP with server-sent events': (where) => overHTTP(where, 'legacy', 'sse', '/sse'),
+  'stdio, with handshake': (where) => overStdio(where, 'legacy', everything),
+  'stdio, stateless': (where) => overStdio(where, 'modern', beginning),
+  'streamable HTTP, with handshake': (where) => overHTTP(where, 'legacy', 'http', '/mcp', beginning),
+  'streamable HTTP, stateless': (where) => overHTTP(where, 'modern', 'http', '/mcp', life),
+  'HTTP with server-sent events': (where) => overHTTP(where, 'legacy', 'sse', '/sse', beginning),
 };
 
 // Two at a time: each story has its own workspace and mostly waits for the Inspector to start.
