@@ -93,7 +93,8 @@ try {
     await server.operate('team', 'create', 'blue');
     const rules = join(folder, 'rules.json');
     writeFileSync(rules, JSON.stringify({ approvals: 2, evidence_from: 'ci' }));
-    for (const name of ['ann', 'bob', 'eve']) await server.operate('member', 'add', 'blue', name);
+    for (const name of ['ann', 'bob']) await server.operate('member', 'add', 'blue', name);
+    await server.operate('member', 'add', 'blue', 'eve', '--role', 'admin');
     await server.operate('policy', 'set', 'blue', rules);
     for (const laptop of [ann, bob]) {
       const told = await laptop.join(await server.operate('token', 'create', 'blue', laptop.member, '--machine', 'laptop'));
@@ -134,6 +135,10 @@ try {
     await evePage.getByText('1 more approval').first().waitFor();
     await evePage.getByRole('button', { name: /^Approve(, |$)/ }).click();
     await evePage.getByRole('region', { name: 'What comes next' }).waitFor();
+    assert.equal(await bobPage.getByRole('link', { name: 'Team' }).count(), 0, 'Bob is offered what only an admin may do');
+    await evePage.getByRole('link', { name: 'Team' }).click();
+    await evePage.getByRole('heading', { name: 'Members' }).waitFor();
+    await evePage.goBack();
     for (const laptop of [ann, bob]) assert.equal((await laptop.read('status')).phase, 'executing', `${laptop.member}'s laptop`);
   });
 

@@ -418,6 +418,5 @@ func (a *app) checkDecidedHere(ctx context.Context) error {
 			fix = "decide in your browser, which opens " + page
 		}
 	}
-	return plan.Refuse(plan.Conflict, "", "no token decides about the team's track "+ws.copied.Place.String()+", so nothing was changed",
-		fix)
+	return plan.Refuse(plan.Conflict, "", "no token decides about track "+ws.copied.Place.String()+", so nothing was changed", fix)
 }

@@ -349,9 +349,10 @@ type signIn struct {
 
 // entered is the answer that opens the page.
 type entered struct {
-	Key    string `json:"key"` // for the page's storage
-	Member string `json:"member"`
-	Team   string `json:"team"`
+	Key    string        `json:"key"` // for the page's storage
+	Member string        `json:"member"`
+	Role   teamwire.Role `json:"role"`
+	Team   string        `json:"team"`
 }
 
 // enter signs a member in, in one transaction with f.
@@ -369,11 +370,11 @@ func (p *people) enter(w http.ResponseWriter, r *http.Request, who *person, how 
 		if _, err := tx.Exec(ctx, "DELETE FROM signin WHERE expires < now()"); err != nil {
 			return err
 		}
-		err := tx.QueryRow(ctx, `WITH m AS (SELECT id FROM member WHERE team = $2 AND id = $3 AND removed IS NULL), entered AS (
+		err := tx.QueryRow(ctx, `WITH m AS (SELECT id, role FROM member WHERE team = $2 AND id = $3 AND removed IS NULL), entered AS (
 				INSERT INTO signin (hash, page_key, team, member, way, since, expires)
 				SELECT $1, $4, $2, id, $5, least(now(), $6), now() + $7::interval FROM m RETURNING team)
-			SELECT name FROM entered JOIN team ON team.id = entered.team`,
-			hash, who.team, who.member, keyHash, how.way, how.since, signInLasts).Scan(&who.teamName)
+			SELECT name, m.role FROM m, entered JOIN team ON team.id = entered.team`,
+			hash, who.team, who.member, keyHash, how.way, how.since, signInLasts).Scan(&who.teamName, &who.role)
 		if errors.Is(err, pgx.ErrNoRows) {
 			err = notAccepted(nil)
 		}
@@ -387,7 +388,7 @@ func (p *people) enter(w http.ResponseWriter, r *http.Request, who *person, how 
 	}
 	p.signIns.set(string(hash), true)
 	setCookie(w, signInCookie, secret, signInLasts)
-	return entered{key, who.name, who.teamName}, nil
+	return entered{key, who.name, who.role, who.teamName}, nil
 }
 
 // setCookie sets a cookie for the pages of this server, and for a time; 0 removes it.

@@ -18,9 +18,10 @@ async function call(path, body) {
   return value
 }
 
-function open({ key, member, team }) {
+function open({ key, member, role, team }) {
   localStorage.setItem('planloop-key', key)
   localStorage.setItem('planloop-member', `${member} · ${team}`)
+  localStorage.setItem('planloop-role', role)
   toPage(returning ? sessionStorage.getItem('planloop-place') : invited ? '' : hash)
 }
 

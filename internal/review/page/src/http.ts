@@ -6,7 +6,8 @@ import { whole } from './whole'
 import type { Change, Done, Former, Inbox, Log, TimelineStep, UnsentText, View } from './types'
 
 const keyName = 'planloop-key'
-const memberName = 'planloop-member' // set by the sign-in of a team's server
+const memberName = 'planloop-member' // this and the next set by the sign-in of a team's server
+const roleName = 'planloop-role'
 const keepPath = '/api/keep'
 const longestRead = 20_000 // ms
 
@@ -92,10 +93,12 @@ export function httpSource(): Source {
   return {
     kind: 'page',
     member: localStorage.getItem(memberName) ?? undefined,
+    isAdmin: localStorage.getItem(roleName) === 'admin',
     signOut: async () => {
       await call('/signin/out', {})
       localStorage.removeItem(keyName)
       localStorage.removeItem(memberName)
+      localStorage.removeItem(roleName)
       location.replace('/signin')
     },
     inbox: () => call<Inbox>('/api/inbox'),

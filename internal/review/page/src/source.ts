@@ -21,6 +21,7 @@ export interface Source {
   unlocked(): boolean
   forgetUnlock(): void // it was refused: it has expired
   member?: string | undefined // the signed-in member and team, on a team's server
+  isAdmin?: boolean // of the team
   signOut?(): Promise<void>
   look?(token: string): Promise<void> // opens the page view only, if the connection reports that a token is needed
   // onChange reports every change, and the state of the connection: after a reconnection lost data is read again.
