@@ -218,8 +218,8 @@ func firstOf(texts []string) string {
 
 // commandFor returns the command that deals with an item of the inbox.
 func (a *app) commandFor(ws *openWorkspace, state plan.State, w review.Waiting) string {
-	if ws.copied != nil && w.Kind != review.BlockerWaits {
-		return "Decide on the team's page."
+	if where := ws.decidePlace(); where != "" && w.Kind != review.BlockerWaits {
+		return "Decide " + where + "."
 	}
 	switch w.Kind {
 	case review.PlanWaits:
