@@ -60,23 +60,25 @@ func TestBadTokensAreNotLookedUp(t *testing.T) {
 	}
 	w.whileLocked("token", func() { ann.must("GET", "/v1/members", nil, nil) }, func() {
 		var refused atomic.Int32
-		var group sync.WaitGroup
-		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
-		defer cancel()
-		for range 100 {
-			group.Go(func() {
-				request, err := http.NewRequestWithContext(ctx, "GET", w.http.URL+"/v1/me", nil)
-				check(t, err)
-				request.Header.Set("Authorization", "Bearer plt_"+rand.Text())
-				if answer, err := http.DefaultClient.Do(request); err == nil {
-					defer answer.Body.Close()
-					refused.Add(map[bool]int32{true: 1}[answer.StatusCode == 429])
-				}
-			})
-		}
-		group.Wait()
-		if n := refused.Load(); n < 50 {
-			t.Errorf("%d of 100 bad tokens were refused without the database", n)
+		for tried := 0; refused.Load() < 50; tried += 100 { // a slow machine has look-ups left, which wait for the table
+			if tried == 1000 {
+				t.Fatalf("%d of 1,000 bad tokens were refused without the database", refused.Load())
+			}
+			var group sync.WaitGroup
+			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+			for range 100 {
+				group.Go(func() {
+					request, err := http.NewRequestWithContext(ctx, "GET", w.http.URL+"/v1/me", nil)
+					check(t, err)
+					request.Header.Set("Authorization", "Bearer plt_"+rand.Text())
+					if answer, err := http.DefaultClient.Do(request); err == nil {
+						defer answer.Body.Close()
+						refused.Add(map[bool]int32{true: 1}[answer.StatusCode == 429])
+					}
+				})
+			}
+			group.Wait()
+			cancel()
 		}
 		ann.must("GET", trackPath+"records?after=0", nil, nil) // without the table
 	})

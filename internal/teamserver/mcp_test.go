@@ -54,10 +54,10 @@ func call(t *testing.T, s *sdk.ClientSession, tool string, arguments map[string]
 
 // TestAgentsWithoutALaptop fails if an agent with a token cannot work over MCP, has another name than its member's, or can decide.
 func TestAgentsWithoutALaptop(t *testing.T) {
-	w := newWorld(t)
-	w.as("ann", teamwire.RoleMember).do(setUp("Ship the shop"))
 	for role, name := range map[teamwire.Role]string{teamwire.RoleAgent: "bob/claude-code", teamwire.RoleMember: "bob/claude-code",
 		teamwire.RoleCI: "bob/ci"} {
+		w := newWorld(t)
+		w.as("ann", teamwire.RoleMember).do(setUp("Ship the shop"))
 		agent, err := w.as("bob", role).mcp(t, mcpPath)
 		check(t, err)
 		text, isRefused := call(t, agent, "planloop_status", nil)
@@ -91,8 +91,6 @@ func TestAgentsWithoutALaptop(t *testing.T) {
 		if state.PhaseNow() != plan.PhaseSubmitted {
 			t.Errorf("%s: the phase is %s", role, state.PhaseNow())
 		}
-		w = newWorld(t) // without that plan
-		w.as("ann", teamwire.RoleMember).do(setUp("Ship the shop"))
 	}
 }
 
