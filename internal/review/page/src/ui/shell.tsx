@@ -95,7 +95,7 @@ function SignOut() {
   const from = source.value
   if (!from?.member || connection.value === 'signin') return null
   const out = () => { from.signOut?.().catch((e: unknown) => { fault.value = asFault(e) }) }
-  return <p class="empty small">{from.member}<br />{from.isAdmin && <><a href="/admin">Team</a> </>}<button class="small" onClick={out}>Sign out</button></p>
+  return <p class="empty small">{from.member}{from.isAdmin && <> · <a href="/admin">Team</a></>}<br /><button class="small" onClick={out}>Sign out</button></p>
 }
 
 function toInbox(): void {
