@@ -78,8 +78,6 @@ func (s *Server) doAs(r *http.Request, c *caller, req *teamwire.DoRequest, ch ch
 	var rules rules
 	if known := t.rules.Load(); known != nil && !fresh {
 		rules, rules.keyed = *known, 0
-		head := t.log.Known()
-		rules.chain, rules.seq = head.Chain, head.Seq
 	} else if rules, err = s.readRules(ctx, t.team, t, ch.key); err != nil {
 		return nil, err
 	}
@@ -162,9 +160,6 @@ func (s *Server) decide(ctx context.Context, t *track, rules rules, ch change) (
 		reply := &teamwire.DoReply{Seq: rules.keyed}
 		return reply, addRecords(ctx, t, ch.after, reply)
 	}
-	if ch.chain != "" && ch.chain != rules.chain && rules.seq > 0 || ch.after > rules.seq {
-		return nil, chainError(store.Head{Chain: rules.chain, Seq: rules.seq})
-	}
 	if _, ends := ch.action.(plan.ShareTrack); rules.sharing != 0 && !ends {
 		return nil, wrong(teamwire.CodeExists, "a member is sharing this track, and its history is not complete",
 			"wait for it; if it was abandoned, that member or an admin must share it again")
@@ -178,6 +173,9 @@ func (s *Server) decide(ctx context.Context, t *track, rules rules, ch change) (
 		recording = postgres.Rely(recording, ch.relied)
 	}
 	outcome, err := t.session.Do(recording, ch.by, ch.action, func(now plan.State, facts *plan.Facts) error {
+		if head := t.log.Known(); ch.chain != "" && ch.chain != head.Chain && head.Seq > 0 || ch.after > head.Seq {
+			return chainError(head)
+		}
 		if ch.basis != nil && *ch.basis != plan.BasisOf(now) {
 			return errChanged()
 		}

@@ -177,13 +177,10 @@ func (set Settings) limits() plan.Limits {
 // rules are everything of a team that a decision about a track depends on.
 type rules struct {
 	settings Settings
-	members  plan.Members // not removed
-	sharing  int64        // the member that is importing a history; 0: none
-	number   int64        // grows with each change of these and of callers' rights
-
-	chain string        // of the track
-	seq   plan.Revision // of its last record
-	keyed plan.Revision // the record with the key that was asked for; 0: none
+	members  plan.Members  // not removed
+	sharing  int64         // the member that is importing a history; 0: none
+	number   int64         // grows with each change of these and of callers' rights
+	keyed    plan.Revision // the record with the key that was asked for; 0: none
 }
 
 // readRules reads them as they are now, and finds the record with a key.
@@ -205,12 +202,11 @@ const rulesQuery = `SELECT coalesce((SELECT rules FROM team WHERE id = $1), 0),
 		coalesce((SELECT settings FROM policy WHERE team = $1 AND workspace IN (0, $2) ORDER BY workspace DESC LIMIT 1), '{}'),
 		(SELECT coalesce(jsonb_object_agg(name, created), '{}') FROM member WHERE team = $1 AND removed IS NULL),
 		coalesce((SELECT member FROM sharing WHERE track = $3), 0),
-		coalesce((SELECT chain FROM track WHERE id = $3), ''), coalesce((SELECT seq FROM track WHERE id = $3), 0),
 		coalesce((SELECT seq FROM record WHERE team = $1 AND track = $3 AND key = $4), 0)`
 
 func scanRules(row pgx.CollectableRow) (r rules, err error) {
 	var settings []byte
-	if err := row.Scan(&r.number, &settings, &r.members, &r.sharing, &r.chain, &r.seq, &r.keyed); err != nil {
+	if err := row.Scan(&r.number, &settings, &r.members, &r.sharing, &r.keyed); err != nil {
 		return rules{}, err
 	}
 	// A newer server's rule, which this one could not keep, is an error.

@@ -231,6 +231,23 @@ func TestAHistoryIsPurged(t *testing.T) {
 	}
 }
 
+// TestAChangeOfAPurgedHistoryIsRefused fails if a change that was asked for on a purged history is recorded in the new one, at a server
+// that has only passed the new one on.
+func TestAChangeOfAPurgedHistoryIsRefused(t *testing.T) {
+	w := newWorld(t)
+	ann := w.as("ann", teamwire.RoleMember)
+	ann.do(setUp("Ship the shop"))
+	before := ann.do(plan.ReportStep{Step: 1, Note: "begun"})
+	_, err := w.admin.PurgeHistory(t.Context(), w.team, "shop", "main")
+	check(t, err)
+	other := &client{t: t, address: w.serve(teamserver.Options{}).URL, token: ann.token, keys: 100}
+	other.do(plan.ReportStep{Step: 1, Note: "at the other server"})
+	ann.must("GET", trackPath+"records?after=0", nil, nil)
+	late := ann.request(plan.ReportStep{Step: 1, Note: "on the purged history"})
+	late.Chain, late.After = before.Head.Chain, before.Head.Seq
+	ann.refuse(teamwire.CodeChain, "POST", trackPath+"do", late)
+}
+
 // TestClaimsEndWithTheirLaptop fails if another agent gets a step while its owner is alive, or does not once its laptop is gone.
 func TestClaimsEndWithTheirLaptop(t *testing.T) {
 	w := newWorld(t)

@@ -143,7 +143,7 @@ func (s *Server) notice(ctx context.Context, n dueNotice) (*url.URL, []byte, err
 	if notice.Event == "" {
 		return nil, nil, nil
 	}
-	notice.ID, notice.Workspace = fmt.Sprintf("%s-%d", rules.chain, n.seq), placeOf(n.workspace, n.track).Name
+	notice.ID, notice.Workspace = fmt.Sprintf("%s-%d", found.Head.Chain, n.seq), placeOf(n.workspace, n.track).Name
 	if s.opts.Address != "" {
 		notice.How = s.opts.Address + "/#workspace=" + url.QueryEscape(n.workspace+"/"+n.track)
 	}

@@ -92,13 +92,13 @@ func (l *Log) Append(ctx context.Context, r plan.Record) (store.Head, error) {
 		return store.Head{}, err
 	}
 	ctx = context.WithoutCancel(ctx) // the caller would not know whether the record was written
-	chain, err := l.seenChain(ctx)
+	before, err := l.end(ctx)
 	if err != nil {
 		return store.Head{}, err
 	}
 	var hash store.Hash
 	err = l.db.retry(ctx, func(ctx context.Context, attempt int) error {
-		hash, err = l.tryAppend(ctx, chain, c)
+		hash, err = l.tryAppend(ctx, before.Chain, c)
 		if attempt > 0 && (errors.Is(err, store.ErrConflict) || errors.Is(err, store.ErrRepeated) || errors.Is(err, ErrOld)) {
 			if own, found, lost := l.findOwn(ctx, c); lost != nil {
 				return lost
@@ -120,7 +120,7 @@ func (l *Log) Append(ctx context.Context, r plan.Record) (store.Head, error) {
 	if err != nil {
 		return store.Head{}, err
 	}
-	head := store.Head{Chain: chain, Seq: r.Seq, Hash: hash, Phase: r.Phase}
+	head := store.Head{Chain: before.Chain, Seq: r.Seq, Hash: hash, Phase: r.Phase}
 	l.know(head)
 	if c.relied != nil {
 		c.relied.Head, c.relied.Line = head, c.line
@@ -211,7 +211,6 @@ func (l *Log) Purge(ctx context.Context, first plan.Record) (store.Head, error) 
 	if err != nil {
 		return store.Head{}, err
 	}
-	l.see(after.Chain)
 	l.know(after)
 	l.db.feed.announce(l.place())
 	return after, nil

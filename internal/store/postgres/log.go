@@ -21,7 +21,6 @@ type Log struct {
 
 	mu      sync.Mutex
 	closed  bool
-	chain   string     // as last seen; an append to another one is a conflict
 	known   store.Head // as last returned by Since or Append
 	wasRead bool       // known is set
 	reads   time.Time  // until then Since reads: another server is appending

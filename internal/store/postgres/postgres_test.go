@@ -391,3 +391,32 @@ func TestServingRole(t *testing.T) {
 		}
 	}
 }
+
+// TestAppendFollowsWhatWasDecidedOn: an append does not follow a chain that its user has not read, although others have read it with the
+// same handle.
+func TestAppendFollowsWhatWasDecidedOn(t *testing.T) {
+	dsn := postgrestest.Start(t)
+	db, team, track := postgrestest.OpenTeam(t, dsn)
+	other, _, _ := postgrestest.OpenTeam(t, dsn)
+	for name, read := range map[string]func(*postgres.Log) error{
+		"lines": func(log *postgres.Log) error { return second(log.Lines(t.Context(), 0, 1000)) },
+		"head":  func(log *postgres.Log) error { return second(log.Head(t.Context())) },
+		"records": func(log *postgres.Log) (err error) {
+			for _, failed := range log.Read(t.Context(), 0) {
+				err = errors.Join(err, failed)
+			}
+			return err
+		},
+	} {
+		log, elsewhere := db.Log(team, track), other.Log(team, track)
+		head := testenv.Must(elsewhere.Purge(t.Context(), mark(1, 1)))(t)
+		testenv.Check(t, since(log, store.Head{}))
+		testenv.Must(elsewhere.Purge(t.Context(), mark(1, 2)))(t)
+		testenv.Check(t, read(log))
+		if _, err := log.Append(t.Context(), mark(2, 1)); !errors.Is(err, store.ErrConflict) {
+			t.Errorf("after the %s: an append that was decided on another chain: %v", name, err)
+		}
+		testenv.Check(t, since(log, head))
+		testenv.Must(log.Append(t.Context(), mark(2, 1)))(t)
+	}
+}

@@ -74,27 +74,7 @@ func (l *Log) head(ctx context.Context) (store.Head, error) {
 	if len(heads) == 0 {
 		return store.Head{}, errNoTrack
 	}
-	l.see(heads[0].Chain)
 	return heads[0], nil
-}
-
-// see remembers the log's chain.
-func (l *Log) see(chain string) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.chain = chain
-}
-
-// seenChain returns the chain that this handle has last seen.
-func (l *Log) seenChain(ctx context.Context) (string, error) {
-	l.mu.Lock()
-	chain := l.chain
-	l.mu.Unlock()
-	if chain != "" {
-		return chain, nil
-	}
-	head, err := l.head(ctx)
-	return head.Chain, err
 }
 
 // know remembers the end up to which the log's user knows it.
@@ -111,7 +91,8 @@ func (l *Log) Known() store.Head {
 	return l.known
 }
 
-// end returns where the log's user knows it to end; of a log that was not read, where it ends now.
+// end returns where the log's user knows it to end; of a log that was not read, where it ends now. An append elsewhere is a conflict, also
+// after others have read the handle.
 func (l *Log) end(ctx context.Context) (store.Head, error) {
 	if end := l.Known(); end.Seq > 0 {
 		return end, nil
@@ -212,9 +193,6 @@ func (l *Log) page(ctx context.Context, after plan.Revision, limit int) ([]row, 
 	rows, err := Collect(ctx, l.db, l.team, scanRow, pageQuery, l.track, after, pageRecords, limit)
 	if err == nil && len(rows) == 0 {
 		err = errNoTrack
-	}
-	if err == nil {
-		l.see(rows[0].head.Chain)
 	}
 	return rows, err
 }
