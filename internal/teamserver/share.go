@@ -89,7 +89,7 @@ func (s *Server) share(_ http.ResponseWriter, r *http.Request, c *caller) (any, 
 
 // beginSharing claims a track for the caller's import, or finds that this machine of the caller has. The first part of an import claims an
 // empty track; it also replaces an import that the same member has abandoned, or that of any member for an admin. An import that is
-// complete, but whose claim a crash has left, is not replaced.
+// complete is not replaced, although a schema before 9 may have kept its claim.
 func (s *Server) beginSharing(ctx context.Context, c *caller, t *track, isFirst bool) error {
 	var member int64
 	var machine string
@@ -130,6 +130,7 @@ func (s *Server) dropEmptyClaim(ctx context.Context, c *caller, t *track) error 
 	})
 }
 
+// endSharing notes an import. The database has ended its claim with the last record, but for a schema before 9.
 func (s *Server) endSharing(ctx context.Context, c *caller, t *track, from string) error {
 	return s.db.InTeam(ctx, c.team, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, "DELETE FROM sharing WHERE track = $1 AND member = $2", t.id, c.memberID); err != nil {

@@ -113,9 +113,12 @@ func history(t *testing.T, actions ...plan.Action) (lines []string, state plan.S
 	t.Helper()
 	local := session.New(store.NewMemory(), session.Options{})
 	defer local.Close()
-	ann := plan.NewActor(plan.ChannelTerminal, "ann")
 	for _, a := range actions {
-		outcome, err := local.Do(t.Context(), ann, a, nil)
+		by := plan.NewActor(plan.ChannelTerminal, "ann")
+		if _, is := a.(plan.ShareTrack); is {
+			by = plan.NewActor(plan.ChannelEngine, "ann")
+		}
+		outcome, err := local.Do(t.Context(), by, a, nil)
 		check(t, err)
 		state = outcome.After
 	}
@@ -205,6 +208,27 @@ func TestAnAbandonedImportIsReplaced(t *testing.T) {
 	_, err := w.db.Pool().Exec(t.Context(), `INSERT INTO sharing (track, team, member, machine)
 		SELECT t.id, t.team, m.id, 'laptop' FROM track t, member m WHERE m.name = 'eve'`) // left by a crash
 	check(t, err)
+	for _, one := range []*client{ann, eve} {
+		one.refuse(teamwire.CodeExists, "POST", trackPath+"share", teamwire.ShareRequest{Records: lines})
+	}
+}
+
+// TestAnImportEndsWithItsLastRecord fails if a server that stops after that record leaves the track claimed, or if a record of a former
+// import within the history ends the claim.
+func TestAnImportEndsWithItsLastRecord(t *testing.T) {
+	w := newWorld(t)
+	ann, bob, eve := w.as("ann", teamwire.RoleMember), w.as("bob", teamwire.RoleMember), w.as("ann", teamwire.RoleAdmin)
+	lines, _ := history(t, setUp("Ship the shop"), plan.ShareTrack{From: "ann's desktop"}, plan.MarkStep{Step: 1, Status: plan.InProgress})
+	ann.must("POST", trackPath+"share", teamwire.ShareRequest{Records: lines[:2]}, nil)
+	bob.refuse(teamwire.CodeExists, "POST", trackPath+"do", bob.request(plan.ReportStep{Step: 1, Note: "too early"}))
+	_, err := w.db.Pool().Exec(t.Context(), "REVOKE INSERT ON audit FROM planloop_server")
+	check(t, err)
+	if status, _ := ann.call("POST", trackPath+"share", teamwire.ShareRequest{After: 2, Records: lines[2:], Last: true}, nil); status < 500 {
+		t.Fatalf("the import ended with %d, although it could not be noted", status)
+	}
+	_, err = w.db.Pool().Exec(t.Context(), "GRANT INSERT ON audit TO planloop_server")
+	check(t, err)
+	bob.do(plan.AddSteps{Steps: []plan.NewStep{{Spec: plan.Spec{Title: "Ship it"}}}})
 	for _, one := range []*client{ann, eve} {
 		one.refuse(teamwire.CodeExists, "POST", trackPath+"share", teamwire.ShareRequest{Records: lines})
 	}

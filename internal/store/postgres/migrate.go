@@ -22,9 +22,6 @@ import (
 var migrations embed.FS
 
 const (
-	// oldestSchema is the first schema that has every table the servers need.
-	oldestSchema = 7
-
 	schemaTable = "goose_db_version"
 
 	// migrationLock is the advisory lock that keeps two migrations apart.
@@ -92,7 +89,7 @@ func checkSchema(ctx context.Context, pool *pgxpool.Pool) error {
 	switch {
 	case version > newest:
 		return fmt.Errorf("the database has schema %d and this server knows %d: update planloop-server", version, newest)
-	case version < max(newest-1, oldestSchema):
+	case version < newest-1:
 		return fmt.Errorf("the database has schema %d and this server needs %d: run `planloop-server migrate`", version, newest)
 	}
 	return nil
