@@ -310,6 +310,38 @@ func TestRowLockIsReleased(t *testing.T) {
 	testenv.Must(log.Append(t.Context(), mark(2, 1)))(t)
 }
 
+// TestRowIsAwaitedAlone: while an append waits for the lock of the row, other callers use the handle.
+func TestRowIsAwaitedAlone(t *testing.T) {
+	db, log := open(t)
+	fill(t, log, 1)
+	defer testenv.Must(log.Lock(t.Context()))(t)()
+	other := testenv.Must(db.Pool().Begin(t.Context()))(t)
+	testenv.Must(other.Exec(t.Context(), `SELECT FROM track FOR UPDATE`))(t)
+	ended := make(chan error, 1)
+	go func() {
+		var err error
+		for range 2 {
+			_, err = log.Append(context.Background(), mark(9, 1))
+		}
+		ended <- err
+	}()
+	waiting := func() (is bool) {
+		testenv.Check(t, db.Pool().QueryRow(t.Context(), `SELECT count(*) > 0 FROM pg_stat_activity
+			WHERE datname = current_database() AND wait_event_type = 'Lock'`).Scan(&is))
+		return is
+	}
+	for !waiting() {
+	}
+	testenv.Must(log.Lines(t.Context(), 0, 1000))(t)
+	if !waiting() {
+		t.Error("a read waited for the lock of the row")
+	}
+	testenv.Check(t, other.Rollback(t.Context()))
+	if err := <-ended; !errors.Is(err, store.ErrConflict) {
+		t.Errorf("got %v, want a conflict", err)
+	}
+}
+
 // TestNotices: another server's append is noticed by LISTEN, long before the next poll; by a watcher of the log and one of the team.
 func TestNotices(t *testing.T) {
 	dsn := postgrestest.Start(t)

@@ -79,16 +79,8 @@ func (db *DB) turn(track int64) chan struct{} {
 
 // noteConflict counts a conflict under the lock, and locks the row in the database after the second.
 func (l *Log) noteConflict(ctx context.Context) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	wasRead := time.Now().Before(l.reads) || reliedOn(ctx) == nil
-	if l.reads = time.Now().Add(time.Second); !wasRead {
-		return
-	}
-	if l.held == nil {
-		return
-	}
-	if l.held.conflicts++; l.held.conflicts < conflictsBeforeRowLock || l.held.row != nil {
+	held := l.countConflict(reliedOn(ctx) != nil)
+	if held == nil {
 		return
 	}
 	select {
@@ -102,7 +94,29 @@ func (l *Log) noteConflict(ctx context.Context) {
 		l.db.opts.Logger.Warn("a track cannot be locked in the database", "track", l.track, "error", err)
 		return
 	}
-	l.held.row = tx
+	l.mu.Lock()
+	isWanted := l.held == held && held.row == nil
+	if isWanted {
+		held.row = tx
+	}
+	l.mu.Unlock()
+	if !isWanted { // the lock was released
+		l.endRow(tx)
+	}
+}
+
+// countConflict returns the state of the lock if the row is to be locked now. The handle is usable while its caller waits for that.
+func (l *Log) countConflict(hasRelied bool) *held {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	wasRead := time.Now().Before(l.reads) || !hasRelied
+	if l.reads = time.Now().Add(time.Second); !wasRead || l.held == nil {
+		return nil
+	}
+	if l.held.conflicts++; l.held.conflicts < conflictsBeforeRowLock || l.held.row != nil {
+		return nil
+	}
+	return l.held
 }
 
 // lockRow begins a transaction that holds a track's row. The database ends it if this process does not.
