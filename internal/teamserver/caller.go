@@ -105,15 +105,20 @@ func withRights(ctx context.Context, c *caller, read func(context.Context) (*cal
 	return context.WithValue(ctx, rightsInContext{}, &rights{now: c, read: read})
 }
 
-// rightsLog is a log that appends for the rights in the context only while they last. If the team's rules have changed, it finds the rights
-// again and reports a conflict, after which a session decides again.
+// rightsLog is a log that appends only while the rights in the context last, or on conditions of the caller. If the team's rules have
+// changed, it finds the rights again and reports a conflict, after which a session decides again.
 type rightsLog struct{ *postgres.Log }
+
+var errNoRights = errors.New("the change has no rights")
 
 // Append implements store.Log.
 func (l rightsLog) Append(ctx context.Context, r plan.Record) (store.Head, error) {
 	by, _ := ctx.Value(rightsInContext{}).(*rights)
-	if by == nil {
+	switch {
+	case by == nil && postgres.Relies(ctx):
 		return l.Log.Append(ctx, r)
+	case by == nil:
+		return store.Head{}, errNoRights
 	}
 	by.mu.Lock()
 	defer by.mu.Unlock()
@@ -121,12 +126,33 @@ func (l rightsLog) Append(ctx context.Context, r plan.Record) (store.Head, error
 	if !errors.Is(err, postgres.ErrOld) {
 		return head, err
 	}
-	c, err := by.read(ctx)
-	if err != nil {
+	if err := by.renew(ctx); err != nil {
 		return head, err
 	}
-	by.now = c
 	return head, fmt.Errorf("%w: %w", store.ErrConflict, postgres.ErrOld)
+}
+
+// Purge implements store.Log. It reads the rights again before.
+func (l rightsLog) Purge(ctx context.Context, first plan.Record) (store.Head, error) {
+	by, _ := ctx.Value(rightsInContext{}).(*rights)
+	if by == nil {
+		return store.Head{}, errNoRights
+	}
+	by.mu.Lock()
+	defer by.mu.Unlock()
+	if err := by.renew(ctx); err != nil {
+		return store.Head{}, err
+	}
+	return l.Log.Purge(ctx, first)
+}
+
+// renew reads the present rights. mu is held.
+func (by *rights) renew(ctx context.Context) error {
+	c, err := by.read(ctx)
+	if err == nil {
+		by.now = c
+	}
+	return err
 }
 
 // usedEvery limits how often the last use of a token is noted.

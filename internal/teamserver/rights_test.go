@@ -131,6 +131,25 @@ func TestNoChangeAfterRightsEnded(t *testing.T) {
 	}
 }
 
+// TestAnImportIsNotReplacedAfterRightsEnded fails if the beginning of an abandoned import is purged for a member that was removed in the
+// meantime.
+func TestAnImportIsNotReplacedAfterRightsEnded(t *testing.T) {
+	w := newWorld(t)
+	bob := w.as("bob", teamwire.RoleMember)
+	lines, _ := history(t, setUp("Ship the shop"))
+	var begun teamwire.ShareReply
+	bob.must("POST", trackPath+"share", teamwire.ShareRequest{Records: lines}, &begun)
+	bob.address = w.serve(teamserver.Options{}).URL // which looks for a snapshot of the track first
+	w.whileLocked("snapshot", func() {
+		bob.refuse(teamwire.CodeToken, "POST", trackPath+"share", teamwire.ShareRequest{Records: lines})
+	}, func() { check(t, w.admin.RemoveMember(t.Context(), w.team, "bob")) })
+	var chain string
+	check(t, w.db.Pool().QueryRow(t.Context(), "SELECT chain FROM track WHERE seq > 0").Scan(&chain))
+	if chain != begun.Head.Chain {
+		t.Errorf("the track's chain is %s, not %s", chain, begun.Head.Chain)
+	}
+}
+
 // whileLocked begins a change, lets it come to a table that is locked, acts, and waits for the change.
 func (w *world) whileLocked(table string, change, act func()) {
 	w.t.Helper()

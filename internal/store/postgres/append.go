@@ -57,6 +57,9 @@ func Rely(ctx context.Context, on *Relied) context.Context {
 	return context.WithValue(ctx, reliedInContext{}, on)
 }
 
+// Relies reports whether an append with the context has conditions.
+func Relies(ctx context.Context) bool { return reliedOn(ctx) != nil }
+
 func reliedOn(ctx context.Context) *Relied {
 	on, _ := ctx.Value(reliedInContext{}).(*Relied)
 	return on

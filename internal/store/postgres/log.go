@@ -79,7 +79,7 @@ func (db *DB) turn(track int64) chan struct{} {
 
 // noteConflict counts a conflict under the lock, and locks the row in the database after the second.
 func (l *Log) noteConflict(ctx context.Context) {
-	held := l.countConflict(reliedOn(ctx) != nil)
+	held := l.countConflict(Relies(ctx))
 	if held == nil {
 		return
 	}

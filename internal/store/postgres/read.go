@@ -126,7 +126,7 @@ func (l *Log) CachedHead(ctx context.Context) (store.Head, error) { return l.Hea
 
 // Since implements store.Log.
 func (l *Log) Since(ctx context.Context, known store.Head) (store.Head, []plan.Record, error) {
-	if reliedOn(ctx) != nil && l.isKnown(known) {
+	if Relies(ctx) && l.isKnown(known) {
 		return known, nil, nil
 	}
 	head, records, err := l.since(ctx, known)
