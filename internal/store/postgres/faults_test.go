@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -395,6 +396,20 @@ func TestSilentListen(t *testing.T) {
 	execute(t, db, `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE 'LISTEN%'
 		AND datname = current_database()`)
 	silently(3)
+}
+
+// TestEmptyTracksAreNotNoticed: a poll reports the tracks with records alone. A receiver would not find the others.
+func TestEmptyTracksAreNotNoticed(t *testing.T) {
+	db, team, empty := postgrestest.OpenTeam(t, postgrestest.Start(t)) // the first row
+	track := testenv.Must(db.EnsureTrack(t.Context(), team, "shop", "second"))(t)
+	fill(t, db.Log(team, track), 1)
+	var noticed []int64
+	for grown := testenv.Must(db.WatchTeam(t.Context(), team))(t); !slices.Contains(noticed, track); {
+		noticed = append(noticed, <-grown...)
+	}
+	if slices.Contains(noticed, empty) {
+		t.Error("an empty track was noticed")
+	}
 }
 
 func watch(t *testing.T, db *postgres.DB, team, track int64) (*postgres.Log, <-chan struct{}) {

@@ -329,7 +329,8 @@ func (f *feed) poll() {
 		case <-ticks.C:
 		}
 		ctx, cancel := context.WithTimeout(f.ctx, pollEvery)
-		heads, err := Collect(ctx, f.db, 0, pgx.RowToStructByPos[polled], `SELECT team, track, chain, seq FROM heads($1)`, f.watched())
+		heads, err := Collect(ctx, f.db, 0, pgx.RowToStructByPos[polled], `SELECT team, track, chain, seq FROM heads($1) WHERE seq > 0`,
+			f.watched())
 		cancel()
 		if err != nil {
 			f.db.opts.Logger.Warn("the heads of tracks cannot be read", "error", err)
