@@ -14,7 +14,6 @@ import (
 
 	"github.com/planloop/planloop/internal/notify"
 	"github.com/planloop/planloop/internal/outbound"
-	"github.com/planloop/planloop/internal/store"
 	"github.com/planloop/planloop/plan"
 )
 
@@ -127,28 +126,26 @@ func (s *Server) notice(ctx context.Context, n dueNotice) (*url.URL, []byte, err
 	if err != nil {
 		return nil, nil, err
 	}
-	found, err := t.log.Lines(ctx, n.seq-1, 1)
-	if err != nil || len(found.Lines) == 0 {
-		return nil, nil, err // the history was purged
-	}
-	record, err := store.DecodeRecord([]byte(found.Lines[0]))
+	head, err := t.log.Head(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
-	state, err := t.session.State(ctx)
-	if err != nil {
-		return nil, nil, err
+	for change, err := range t.session.Changes(ctx, n.seq-1, false) {
+		if err != nil {
+			return nil, nil, err
+		}
+		notice := noticeOf(change.Record, plan.Fold(change.Before, change.Record)) // the plan may have changed since
+		if notice.Event == "" {
+			break
+		}
+		notice.ID, notice.Workspace = fmt.Sprintf("%s-%d", head.Chain, n.seq), placeOf(n.workspace, n.track).Name
+		if s.opts.Address != "" {
+			notice.How = s.opts.Address + "/#workspace=" + url.QueryEscape(n.workspace+"/"+n.track)
+		}
+		body, err := notice.Encode()
+		return address, body, err
 	}
-	notice := noticeOf(record, state)
-	if notice.Event == "" {
-		return nil, nil, nil
-	}
-	notice.ID, notice.Workspace = fmt.Sprintf("%s-%d", found.Head.Chain, n.seq), placeOf(n.workspace, n.track).Name
-	if s.opts.Address != "" {
-		notice.How = s.opts.Address + "/#workspace=" + url.QueryEscape(n.workspace+"/"+n.track)
-	}
-	body, err := notice.Encode()
-	return address, body, err
+	return nil, nil, nil
 }
 
 // noticeOf describes a record after which a plan waits for approval or was decided. Its event is "" for any other.

@@ -167,6 +167,25 @@ func TestAFailedWebhookIsCalledAgain(t *testing.T) {
 	}
 }
 
+// TestALateWebhookDescribesItsRecord fails if a notice that is sent again is about the plan that came after.
+func TestALateWebhookDescribesItsRecord(t *testing.T) {
+	w, c := withChat(t)
+	ann, laptop := w.member("ann"), w.as("ann", teamwire.RoleMember)
+	w.submit(w.as("bob", teamwire.RoleAgent))
+	c.next(t)
+	c.fails.Store(1)
+	ann.must("POST", "/api/act", ann.approval("shop/main"), nil)
+	c.next(t)
+	laptop.do(plan.MarkStep{Step: 1, Status: plan.InProgress})
+	laptop.do(plan.MarkStep{Step: 1, Status: plan.Done})
+	laptop.do(setUp("Another"))
+	_, err := w.db.Pool().Exec(t.Context(), "UPDATE notice SET due = now()")
+	check(t, err)
+	if body := c.next(t); body["event"] != "plan_decided" || !strings.Contains(body["text"].(string), "Ship the shop") {
+		t.Errorf("the notice is %v", body)
+	}
+}
+
 // TestAWebhookReachesNoPrivateAddress fails if a team can make the server call a service of its own network.
 func TestAWebhookReachesNoPrivateAddress(t *testing.T) {
 	w, c := newWorld(t), newChat(t) // without a client that may
