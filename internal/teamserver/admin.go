@@ -127,8 +127,8 @@ func (a Admin) AddMember(ctx context.Context, team int64, name string, role team
 	if err := teamwire.CheckName("member", name); err != nil {
 		return unfit("%v", err)
 	}
-	if role != teamwire.RoleMember && role != teamwire.RoleAdmin {
-		return unfit("a member cannot have the role %q; use member or admin", role)
+	if err := checkMemberRole(role); err != nil {
+		return err
 	}
 	// A name such as "person" would show an actor as another kind; ones that planloop itself uses would, too.
 	if err := plan.CheckAgentName("name", name); err != nil || name == string(plan.Planloop) || name == Operator {
@@ -147,6 +147,13 @@ func (a Admin) AddMember(ctx context.Context, team int64, name string, role team
 	})
 }
 
+func checkMemberRole(role teamwire.Role) error {
+	if role != teamwire.RoleMember && role != teamwire.RoleAdmin {
+		return unfit("a member cannot have the role %q; use member or admin", role)
+	}
+	return nil
+}
+
 // Member describes a member.
 type Member struct {
 	Name string        `json:"name"`
@@ -161,6 +168,9 @@ func (a Admin) Members(ctx context.Context, team int64) ([]Member, error) {
 
 // SetRole changes a member's role. A token of the role admin has no more rights than its member.
 func (a Admin) SetRole(ctx context.Context, team int64, name string, role teamwire.Role) error {
+	if err := checkMemberRole(role); err != nil {
+		return err
+	}
 	return a.change(ctx, team, "set_role", map[string]any{"member": name, "role": role}, func(tx pgx.Tx) error {
 		return forMember(ctx, tx, name, "UPDATE member SET role = $3 WHERE team = $1 AND name = $2 AND removed IS NULL", team, name, role)
 	})

@@ -62,6 +62,9 @@ func TestAnAdminChangesTheTeam(t *testing.T) {
 		"remove_member"}; !slices.Equal(acts, want) {
 		t.Errorf("the audit has %q", acts)
 	}
+	if body := ann.refuse(400, "POST", "/admin/policy", map[string]any{"settings": nil}); !strings.Contains(body, "not a JSON object") {
+		t.Errorf("null is refused with %s", body)
+	}
 	for path, in := range map[string]any{
 		"/admin/add":    map[string]string{"member": "bob", "role": "member"},
 		"/admin/email":  map[string]string{"member": "bob", "email": "bob"},

@@ -38,7 +38,8 @@ type Settings struct {
 // ParseSettings reads settings as JSON, and refuses those that cannot be met.
 func ParseSettings(data []byte, members []string) (Settings, error) {
 	var set Settings
-	if err := json.Unmarshal(data, &set, json.RejectUnknownMembers(true)); err != nil {
+	object := &set // nil after null, which would end all rules
+	if err := json.Unmarshal(data, &object, json.RejectUnknownMembers(true)); err != nil || object == nil {
 		return Settings{}, unreadableRule(err)
 	}
 	for group, names := range set.Groups {
@@ -92,14 +93,14 @@ func ParseSettings(data []byte, members []string) (Settings, error) {
 	return set, nil
 }
 
-// unreadableRule says which rule cannot be read.
+// unreadableRule says which rule cannot be read; nil is the error of null.
 func unreadableRule(err error) error {
 	failed, is := errors.AsType[*json.SemanticError](err)
 	switch {
+	case err == nil, is && failed.JSONPointer == "":
+		return unfit(`the rules are not a JSON object; write one such as {"approvals": 1}`)
 	case !is:
 		return unfit("the rules are not valid JSON: %s", strings.TrimPrefix(err.Error(), "jsontext: "))
-	case failed.JSONPointer == "":
-		return unfit(`the rules are not a JSON object; write one such as {"approvals": 1}`)
 	case errors.Is(err, json.ErrUnknownName):
 		return unfit("%q is not a rule; check its spelling", failed.JSONPointer.LastToken())
 	}

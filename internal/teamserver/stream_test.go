@@ -307,7 +307,7 @@ func TestSettingsHold(t *testing.T) {
 	for _, settings := range []string{`{"approvals": 3}`, `{"approvals": 1, "approvers": ["eve"]}`,
 		`{"approvals": 1, "approvers": ["@leads"]}`,
 		`{"approvals": 2, "approvers": ["ann"]}`, `{"high_risk": 1}`, `{"lease": "1s"}`, `{"proof": "word"}`, `{"offline": "open"}`,
-		`{"evidence_from": "laptop"}`, `{"approvals": -1}`, `{"unknown": 1}`, `[]`, ``, `{"approvals": "2"}`,
+		`{"evidence_from": "laptop"}`, `{"approvals": -1}`, `{"unknown": 1}`, `[]`, `null`, ` null `, ``, `{"approvals": "2"}`,
 		`{"groups": {"leads": ["zed"]}}`} {
 		err := w.admin.SetSettings(t.Context(), w.team, "", []byte(settings))
 		if err == nil || strings.Contains(err.Error(), "json:") || strings.Contains(err.Error(), "Settings") {
@@ -320,6 +320,12 @@ func TestSettingsHold(t *testing.T) {
 	if _, err := w.admin.CreateToken(t.Context(), w.team, "ann", "boss", "laptop", time.Hour); err == nil ||
 		!strings.Contains(err.Error(), "agent, ci, member or admin") {
 		t.Errorf("a token of an unknown role: %v", err)
+	}
+	for what, err := range map[string]error{"a new member": w.admin.AddMember(t.Context(), w.team, "eve", "boss", ""),
+		"a member": w.admin.SetRole(t.Context(), w.team, "ann", "boss"), "an agent": w.admin.SetRole(t.Context(), w.team, "ann", "agent")} {
+		if err == nil || !strings.Contains(err.Error(), "use member or admin") {
+			t.Errorf("%s of an unknown role: %v", what, err)
+		}
 	}
 	check(t, w.admin.SetSettings(t.Context(), w.team, "",
 		[]byte(`{"approvals": 2, "approvers": ["@leads"], "groups": {"leads": ["ann", "bob"]}}`)))
