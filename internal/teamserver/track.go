@@ -51,6 +51,8 @@ type tracks struct {
 	mu   sync.Mutex
 	open map[int64]*track
 	most int // tracks that stay open unused
+
+	closing sync.WaitGroup // sessions that may be writing snapshots
 }
 
 // trackName names a track of a team.
@@ -180,7 +182,7 @@ func (all *tracks) drop(t *track) {
 	if t.main != nil {
 		t.main.uses--
 	}
-	t.session.Close()
+	all.closing.Go(func() { t.session.Close() })
 }
 
 func (all *tracks) release(t *track) {
@@ -195,6 +197,7 @@ func (all *tracks) close() {
 	for _, t := range all.open {
 		all.drop(t)
 	}
+	all.closing.Wait()
 }
 
 // presence knows when the members' agents were last seen by any server.
