@@ -148,6 +148,15 @@ func (h Hash) Next(record []byte) Hash {
 	return Hash(sum.Sum(nil))
 }
 
+// ScanBytes reads a hash from a column of a database.
+func (h *Hash) ScanBytes(column []byte) error {
+	if len(column) != len(h) {
+		return fmt.Errorf("%w: a hash has %d bytes", ErrDamaged, len(column))
+	}
+	*h = Hash(column)
+	return nil
+}
+
 // String returns the hash in hexadecimal.
 func (h Hash) String() string { return hex.EncodeToString(h[:]) }
 

@@ -111,11 +111,7 @@ func (s *Server) heads(ctx context.Context, team int64, workspace string, ids ..
 		of = "$2 = ''"
 	}
 	return postgres.Collect(ctx, s.db, team, func(row pgx.CollectableRow) (h trackHead, err error) {
-		var hash []byte
-		err = row.Scan(&h.id, &h.workspace, &h.track, &h.head.Chain, &h.head.Seq, &hash, &h.head.Phase, &h.isOpen)
-		if err == nil && len(hash) == 32 {
-			h.head.Hash = store.Hash(hash)
-		}
+		err = row.Scan(&h.id, &h.workspace, &h.track, &h.head.Chain, &h.head.Seq, &h.head.Hash, &h.head.Phase, &h.isOpen)
 		return h, err
 	}, `SELECT t.id, w.name, t.name, t.chain, t.seq, t.hash, t.phase, t.is_open FROM track t JOIN workspace w ON w.id = t.workspace
 		WHERE w.team = $1 AND `+of+` AND t.seq > 0 AND ($3::bigint[] IS NULL OR t.id = ANY ($3))

@@ -157,30 +157,16 @@ func (l *Log) tryAppend(ctx context.Context, chain string, c change) (hash store
 	case len(found) == 0:
 		return hash, ErrOld
 	}
-	return toHash(found)
+	err = hash.ScanBytes(found)
+	return hash, err
 }
 
 func (l *Log) findOwn(ctx context.Context, c change) (hash store.Hash, found bool, err error) {
-	own, err := runBatch(ctx, l.db, l.team, rowToHash, ownQuery, l.track, c.key, c.record.Seq, c.line)
+	own, err := runBatch(ctx, l.db, l.team, pgx.RowTo[store.Hash], ownQuery, l.track, c.key, c.record.Seq, c.line)
 	if err != nil || len(own) == 0 {
 		return hash, false, err
 	}
 	return own[0], true, nil
-}
-
-func rowToHash(row pgx.CollectableRow) (hash store.Hash, err error) {
-	var bytes []byte
-	if err := row.Scan(&bytes); err != nil {
-		return hash, err
-	}
-	return toHash(bytes)
-}
-
-func toHash(bytes []byte) (store.Hash, error) {
-	if len(bytes) != len(store.Hash{}) {
-		return store.Hash{}, fmt.Errorf("%w: a hash has %d bytes", store.ErrDamaged, len(bytes))
-	}
-	return store.Hash(bytes), nil
 }
 
 // Purge implements store.Log. It replaces what this handle has read: after an append by another server it is a conflict.

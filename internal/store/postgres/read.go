@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"math"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -12,8 +13,6 @@ import (
 	"github.com/planloop/planloop/internal/store"
 	"github.com/planloop/planloop/plan"
 )
-
-const headQuery = `SELECT chain, seq, hash, phase FROM track WHERE id = $1`
 
 // pageQuery returns the head with each of the records after $2, or once with nulls if there are none. A page has at most $3 records and
 // ends with the one that exceeds $4 bytes. Both are of one moment.
@@ -39,42 +38,23 @@ type row struct {
 	line  []byte
 }
 
-func scanHead(r pgx.CollectableRow) (head store.Head, err error) {
-	var hash []byte
-	if err := r.Scan(&head.Chain, &head.Seq, &hash, &head.Phase); err != nil {
-		return head, err
-	}
-	head.Hash, err = toHash(hash)
-	return head, err
-}
-
 func scanRow(r pgx.CollectableRow) (is row, err error) {
-	var head []byte
 	var seq *plan.Revision
 	var phase *plan.Phase
-	if err := r.Scan(&is.rules, &is.head.Chain, &is.head.Seq, &head, &is.head.Phase, &seq, &is.hash, &phase, &is.line); err != nil {
-		return is, err
-	}
+	err = r.Scan(&is.rules, &is.head.Chain, &is.head.Seq, &is.head.Hash, &is.head.Phase, &seq, &is.hash, &phase, &is.line)
 	if seq != nil && phase != nil {
 		is.seq, is.phase = *seq, *phase
 	}
-	is.head.Hash, err = toHash(head)
 	return is, err
 }
 
 // head returns the end of the log; of an empty log it has the chain alone.
 func (l *Log) head(ctx context.Context) (store.Head, error) {
-	if err := l.checkOpen(); err != nil {
-		return store.Head{}, err
-	}
-	heads, err := Collect(ctx, l.db, l.team, scanHead, headQuery, l.track)
+	rows, err := l.page(ctx, math.MaxInt64, 0)
 	if err != nil {
 		return store.Head{}, err
 	}
-	if len(heads) == 0 {
-		return store.Head{}, errNoTrack
-	}
-	return heads[0], nil
+	return rows[0].head, nil
 }
 
 // know remembers the end up to which the log's user knows it.
@@ -266,9 +246,9 @@ func (l *Log) hashOf(ctx context.Context, seq plan.Revision) (hash store.Hash, e
 	if err := l.checkOpen(); err != nil || seq == 0 {
 		return hash, err
 	}
-	found, err := Collect(ctx, l.db, l.team, rowToHash, `SELECT hash FROM record WHERE track = $1 AND seq = $2`, l.track, seq)
-	if err != nil || len(found) == 0 {
-		return hash, err
+	found, err := Collect(ctx, l.db, l.team, pgx.RowTo[store.Hash], `SELECT hash FROM record WHERE track = $1 AND seq = $2`, l.track, seq)
+	if len(found) > 0 {
+		hash = found[0]
 	}
-	return found[0], nil
+	return hash, err
 }

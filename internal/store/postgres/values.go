@@ -112,11 +112,7 @@ type kept struct {
 }
 
 func scanKept(r pgx.CollectableRow) (k kept, err error) {
-	var hash []byte
-	if err := r.Scan(&k.head.Chain, &k.head.Seq, &hash, &k.head.Phase, &k.state, &k.pinned); err != nil {
-		return k, err
-	}
-	k.head.Hash, err = toHash(hash)
+	err = r.Scan(&k.head.Chain, &k.head.Seq, &k.head.Hash, &k.head.Phase, &k.state, &k.pinned)
 	return k, err
 }
 
