@@ -142,11 +142,11 @@ type change struct {
 	action plan.Action
 	claims plan.Facts  // of a laptop, unproved
 	basis  *plan.Basis // what the caller's checks rely on; nil: nothing
-	key    string      // a repeated one is answered as the first time; "" for none
+	key    string      // a repeated one is answered as the first time
 	on     string      // the caller's machine, as "ann's laptop"
 	chain  string      // of the caller's copy of the log; "" for none
 	after  plan.Revision
-	relied *postgres.Relied // checked by the append; nil: nothing
+	relied *postgres.Relied // checked by the append
 }
 
 // errChanged means that the caller's checks no longer hold.
@@ -160,7 +160,7 @@ func (s *Server) decide(ctx context.Context, t *track, rules rules, ch change) (
 		reply := &teamwire.DoReply{Seq: rules.keyed}
 		return reply, addRecords(ctx, t, ch.after, reply)
 	}
-	if _, ends := ch.action.(plan.ShareTrack); rules.sharing != 0 && !ends {
+	if rules.sharing != 0 {
 		return nil, wrong(teamwire.CodeExists, "a member is sharing this track, and its history is not complete",
 			"wait for it; if it was abandoned, that member or an admin must share it again")
 	}
@@ -168,11 +168,7 @@ func (s *Server) decide(ctx context.Context, t *track, rules rules, ch change) (
 	if err != nil {
 		return nil, err
 	}
-	recording := store.WithKey(ctx, ch.key)
-	if ch.relied != nil {
-		recording = postgres.Rely(recording, ch.relied)
-	}
-	outcome, err := t.session.Do(recording, ch.by, ch.action, func(now plan.State, facts *plan.Facts) error {
+	outcome, err := t.session.Do(postgres.Rely(store.WithKey(ctx, ch.key), ch.relied), ch.by, ch.action, func(now plan.State, facts *plan.Facts) error {
 		if head := t.log.Known(); ch.chain != "" && ch.chain != head.Chain && head.Seq > 0 || ch.after > head.Seq {
 			return chainError(head)
 		}
@@ -201,7 +197,7 @@ func (s *Server) decide(ctx context.Context, t *track, rules rules, ch change) (
 	if len(outcome.Events) > 0 {
 		reply.Seq = outcome.After.Revision
 		s.metrics.records.Add(1)
-		if ch.relied != nil && ch.after+1 == reply.Seq {
+		if ch.after+1 == reply.Seq {
 			reply.Head, reply.Records = ch.relied.Head, []string{string(ch.relied.Line)}
 			return reply, nil
 		}
