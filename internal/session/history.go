@@ -154,24 +154,43 @@ func (s *Session) DraftAt(ctx context.Context, at plan.Revision) (*plan.Plan, er
 
 // Restore makes a former plan the current one again, or a draft: see plan.Restore.
 func (s *Session) Restore(ctx context.Context, by plan.Actor, id string) (Outcome, error) {
-	state, err := s.State(ctx)
+	restore := plan.Restore{PlanID: id}
+	prepare, err := s.WithFormerPlan(ctx, restore, nil)
 	if err != nil {
 		return Outcome{}, err
 	}
-	head, known := state.PastPlan(id)
+	return s.Do(ctx, by, restore, prepare)
+}
+
+// WithFormerPlan returns what Do needs for an action: if that is a plan.Restore, prepare with the plan as archived.
+func (s *Session) WithFormerPlan(ctx context.Context, a plan.Action, prepare Prepare) (Prepare, error) {
+	restore, is := a.(plan.Restore)
+	if !is {
+		return prepare, nil
+	}
+	state, err := s.State(ctx)
+	if err != nil {
+		return nil, err
+	}
+	head, known := state.PastPlan(restore.PlanID)
 	var body *plan.Plan
 	if known {
 		if body, err = s.formerPlan(ctx, head); err != nil {
-			return Outcome{}, err
+			return nil, err
 		}
 	}
-	return s.Do(ctx, by, plan.Restore{PlanID: id}, func(now plan.State, facts *plan.Facts) error {
-		if latest, _ := now.PastPlan(id); latest.Revision != head.Revision {
+	return func(now plan.State, facts *plan.Facts) error {
+		if prepare != nil {
+			if err := prepare(now, facts); err != nil {
+				return err
+			}
+		}
+		if latest, _ := now.PastPlan(restore.PlanID); latest.Revision != head.Revision {
 			return plan.Refuse(plan.Conflict, "", "the plan was changed at the same time", "try again")
 		}
 		facts.FormerPlan = body
 		return nil
-	})
+	}, nil
 }
 
 // Purge deletes the whole history, current plan included, and begins a new one that records the

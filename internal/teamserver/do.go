@@ -164,11 +164,7 @@ func (s *Server) decide(ctx context.Context, t *track, rules rules, ch change) (
 		return nil, wrong(teamwire.CodeExists, "a member is sharing this track, and its history is not complete",
 			"wait for it; if it was abandoned, that member or an admin must share it again")
 	}
-	former, err := formerPlan(ctx, t, ch.action)
-	if err != nil {
-		return nil, err
-	}
-	outcome, err := t.session.Do(postgres.Rely(store.WithKey(ctx, ch.key), ch.relied), ch.by, ch.action, func(now plan.State, facts *plan.Facts) error {
+	prepare, err := t.session.WithFormerPlan(ctx, ch.action, func(now plan.State, facts *plan.Facts) error {
 		if head := t.log.Known(); ch.chain != "" && ch.chain != head.Chain && head.Seq > 0 || ch.after > head.Seq {
 			return chainError(head)
 		}
@@ -185,8 +181,12 @@ func (s *Server) decide(ctx context.Context, t *track, rules rules, ch change) (
 		}
 		facts.Resolutions, facts.Definitions, facts.Missing = ch.claims.Resolutions, ch.claims.Definitions, ch.claims.Missing
 		facts.Limits, facts.Policy, facts.Members, facts.Machine = rules.settings.limits(), rules.settings.policy(), rules.members, ch.on
-		return former.add(now, facts)
+		return nil
 	})
+	if err != nil {
+		return nil, err
+	}
+	outcome, err := t.session.Do(postgres.Rely(store.WithKey(ctx, ch.key), ch.relied), ch.by, ch.action, prepare)
 	if errors.Is(err, store.ErrRepeated) { // another try with the same key was faster
 		return nil, postgres.ErrOld // the next look finds its record
 	}
@@ -252,42 +252,4 @@ func (s *Server) pointToPage(err error, ch change) error {
 func chainError(head store.Head) error {
 	return wrong(teamwire.CodeChain, fmt.Sprintf("the track's log is the chain %s, with %d records", head.Chain, head.Seq),
 		"read it from the beginning")
-}
-
-// former is the plan that a Restore names, as archived.
-type former struct {
-	id   string // "": the action restores nothing
-	head plan.PastPlan
-	body *plan.Plan
-}
-
-// formerPlan reads it for the decision about an action.
-func formerPlan(ctx context.Context, t *track, a plan.Action) (former, error) {
-	restore, is := a.(plan.Restore)
-	if !is {
-		return former{}, nil
-	}
-	f := former{id: restore.PlanID}
-	state, err := t.session.State(ctx)
-	if err != nil {
-		return former{}, err
-	}
-	head, isKnown := state.PastPlan(f.id)
-	if isKnown {
-		f.head = head
-		f.body, err = t.session.PlanBody(ctx, f.id)
-	}
-	return f, err
-}
-
-// add adds the plan to the facts, unless it was archived again since.
-func (f former) add(now plan.State, facts *plan.Facts) error {
-	if f.id == "" {
-		return nil
-	}
-	if latest, _ := now.PastPlan(f.id); latest.Revision != f.head.Revision {
-		return plan.Refuse(plan.Conflict, "", "the plan was changed at the same time", "try again")
-	}
-	facts.FormerPlan = f.body
-	return nil
 }

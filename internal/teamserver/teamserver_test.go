@@ -221,6 +221,26 @@ func TestAnActionIsDecidedAndRead(t *testing.T) {
 	}
 }
 
+// TestAFormerPlanIsRestored fails if a server does not find an archived plan in the log.
+func TestAFormerPlanIsRestored(t *testing.T) {
+	w := newWorld(t)
+	ann := w.as("ann", teamwire.RoleMember)
+	first := ann.do(setUp("Ship the shop"))
+	id := plan.Fold(plan.State{}, records(t, first.Head, first.Records)[0]).Plan.ID
+	ann.do(setUp("Write the docs"))
+	ann.do(plan.Restore{PlanID: id})
+	ann.refuse(teamwire.CodeRefused, "POST", trackPath+"do", ann.request(plan.Restore{PlanID: "none"}))
+	var got teamwire.Records
+	ann.must("GET", trackPath+"records?after=0", nil, &got)
+	state := plan.State{}
+	for _, record := range records(t, got.Head, got.Records) {
+		state = plan.Fold(state, record)
+	}
+	if state.Draft == nil || state.Draft.ID != id || state.Draft.Steps.Len() != 1 { // an approval is needed
+		t.Errorf("the draft is %+v", state.Draft)
+	}
+}
+
 func newHTTP(t *testing.T, server *teamserver.Server) (address string) {
 	t.Helper()
 	h := httptest.NewServer(server.Handler())
