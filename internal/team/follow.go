@@ -123,7 +123,7 @@ type following struct {
 	Follower
 	Place
 	client *Client
-	copies map[string]*openCopy // by track
+	copies []*openCopy // also several of one track, in other clones
 }
 
 type openCopy struct {
@@ -149,7 +149,7 @@ func (f Follower) follow(ctx context.Context, dirs []string) error {
 	if me, err := client.Me(ctx); err == nil && me.Team == m.Team && m.Update(me) == nil && m != known {
 		_ = m.Save(f.Folder) // rules such as offline are new; followAll starts again
 	}
-	now := following{f, Place{Workspace: place.Workspace}, client, map[string]*openCopy{}}
+	now := following{f, Place{Workspace: place.Workspace}, client, nil}
 	for _, dir := range dirs {
 		place, _, err := PlaceOf(dir)
 		c := NewCopy(m, place, dir, client)
@@ -158,7 +158,7 @@ func (f Follower) follow(ctx context.Context, dirs []string) error {
 		}
 		s, seen := f.Open(dir, c)
 		defer s.Close()
-		now.copies[place.Track] = &openCopy{Copy: c, session: s, seen: seen}
+		now.copies = append(now.copies, &openCopy{Copy: c, session: s, seen: seen})
 	}
 	var beats sync.WaitGroup
 	defer beats.Wait()
@@ -247,20 +247,21 @@ func (f *following) readHead(ctx context.Context, data string) {
 	if json.Unmarshal([]byte(data), &event) != nil {
 		return
 	}
-	c := f.copies[event.Track]
-	if c == nil {
-		return
+	for _, c := range f.copies {
+		if c.Place.Track != event.Track {
+			continue
+		}
+		if head, err := c.session.Head(ctx); err == nil && head == event.Head {
+			c.isReady = true
+		} else {
+			f.pull(ctx, c)
+		}
 	}
-	if head, err := c.session.Head(ctx); err == nil && head == event.Head {
-		c.isReady = true
-		return
-	}
-	f.pull(ctx, c)
 }
 
-// reportSeen reports the signs of life of this machine's agents that a plan depends on.
+// reportSeen reports the signs of life of this machine's agents that a plan depends on. An agent that is alive in one folder is not gone.
 func (f *following) reportSeen(ctx context.Context) {
-	seen := teamwire.Seen{Agents: map[string]time.Time{}}
+	seen, gone := teamwire.Seen{Agents: map[string]time.Time{}}, map[string]bool{}
 	for _, c := range f.copies {
 		state, err := c.session.State(ctx)
 		if err != nil {
@@ -272,12 +273,14 @@ func (f *following) reportSeen(ctx context.Context) {
 			switch {
 			case !isOwn || name == c.Member:
 			case sign.IsGone:
-				seen.Gone = append(seen.Gone, local)
-			case !sign.At.IsZero():
+				gone[local] = true
+			case sign.At.After(seen.Agents[local]):
 				seen.Agents[local] = sign.At
 			}
 		}
 	}
+	maps.DeleteFunc(gone, func(name string, _ bool) bool { return !seen.Agents[name].IsZero() })
+	seen.Gone = slices.Sorted(maps.Keys(gone))
 	if err := f.client.call(ctx, http.MethodPost, f.path("seen"), seen, nil); err != nil {
 		f.Logger.Debug("the signs of life of this machine's agents were not sent", "error", err)
 	}

@@ -38,13 +38,13 @@ type server struct {
 	polled  chan struct{} // closed by the first
 	mu      sync.Mutex
 	keys    map[string]plan.Revision
-	seen    teamwire.Seen
+	seen    chan teamwire.Seen // the signs of life that were reported
 	agents  []string
 }
 
 func newServer(t *testing.T) *server {
 	t.Helper()
-	s := &server{log: store.NewMemory(), keys: map[string]plan.Revision{}, polled: make(chan struct{})}
+	s := &server{log: store.NewMemory(), keys: map[string]plan.Revision{}, polled: make(chan struct{}), seen: make(chan teamwire.Seen, 100)}
 	s.session = session.New(s.log, session.Options{})
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /v1/me", func(w http.ResponseWriter, _ *http.Request) {
@@ -70,9 +70,9 @@ func newServer(t *testing.T) *server {
 	})
 	mux.HandleFunc("GET /v1/w/site/events", s.events)
 	mux.HandleFunc("POST /v1/w/site/seen", func(w http.ResponseWriter, r *http.Request) {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		_ = json.UnmarshalRead(r.Body, &s.seen)
+		var seen teamwire.Seen
+		_ = json.UnmarshalRead(r.Body, &seen)
+		s.seen <- seen
 		answer(w, struct{}{})
 	})
 	s.http = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -227,6 +227,7 @@ type laptop struct {
 	copy                   *team.Copy
 	session                *session.Session
 	log                    store.Log
+	signs                  func(dir string) team.Signs // nil: all are alive
 }
 
 func (s *server) member() team.Membership {

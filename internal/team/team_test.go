@@ -323,7 +323,11 @@ func (l *laptop) follow(t *testing.T, f team.Follower, opened func()) (stop func
 	f.Folder, f.StateHome, f.Logger = l.folder, l.stateHome, discard
 	f.Open = func(dir string, c *team.Copy) (*session.Session, team.Signs) {
 		opened()
-		return session.New(sqlite.New(dir, sqlite.Options{}), session.Options{Decider: c}), c.Presence(signs{})
+		var local team.Signs = signs{}
+		if l.signs != nil {
+			local = l.signs(dir)
+		}
+		return session.New(sqlite.New(dir, sqlite.Options{}), session.Options{Decider: c}), c.Presence(local)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan struct{})
@@ -373,6 +377,49 @@ func TestHeldBackStream(t *testing.T) {
 	if n := s.polls.Load(); n > 5 {
 		t.Errorf("two records took %d requests that wait", n)
 	}
+}
+
+// TestTwoClones follows two copies of one track on a machine. An agent that is alive in one of the folders is not reported as gone.
+func TestTwoClones(t *testing.T) {
+	s := newServer(t)
+	l, other := s.join(t), s.join(t)
+	testenv.Check(t, l.do(t, setUp()))
+	testenv.Check(t, l.do(t, begun("from this machine")))
+	place := team.Place{Team: "acme", Workspace: "site", Track: "main"}
+	clone := filepath.Join(l.stateHome, "site-2")
+	testenv.Check(t, place.Save(clone))
+	second := sqlite.New(clone, sqlite.Options{})
+	defer second.Close()
+	client, err := team.NewClient(l.Membership, discard)
+	testenv.Check(t, err)
+	defer client.Close()
+	filled := session.New(second, session.Options{Decider: team.NewCopy(l.Membership, place, clone, client)})
+	testenv.Check(t, filled.Pull(t.Context()))
+	l.signs = func(dir string) team.Signs { return folderSigns{isGone: dir == clone} }
+	defer l.follow(t, team.Follower{Retry: 10 * time.Millisecond}, func() {})()
+	select {
+	case seen := <-s.seen:
+		if _, isAlive := seen.Agents["claude-code#a1b2c3"]; !isAlive || len(seen.Gone) > 0 {
+			t.Errorf("reported %+v", seen)
+		}
+	case <-time.After(soon):
+		t.Fatal("no signs of life are reported")
+	}
+	for _, log := range []store.Log{l.log, second, l.log} {
+		l.log = log
+		testenv.Check(t, other.do(t, begun("from another machine")))
+		l.follows(t, s)
+	}
+}
+
+// folderSigns are those of a folder where an agent has been, or from which it is gone.
+type folderSigns struct {
+	signs
+	isGone bool
+}
+
+func (f folderSigns) Seen(string) plan.Sighting {
+	return plan.Sighting{At: time.Now(), IsGone: f.isGone}
 }
 
 type signs struct{}
