@@ -95,7 +95,7 @@ func (e stepEngine) Run(ctx context.Context, o verbs.EngineOptions) (plan.StopRe
 			}
 		}
 	}
-	return engine.New(ws.session, box.Tools(), ws.copied.Presence(ws.presence), options).Run(ctx, engine.RunOptions{
+	return engine.New(ws.session, box.Tools(), signsOn(ws.copied, ws.presence), options).Run(ctx, engine.RunOptions{
 		Parallel: o.Parallel, Wait: o.Wait, Drain: o.Drain, Begin: o.Begin, Listener: o.Listener, OnWait: o.OnWait, Starts: o.Starts,
 		For: o.For, Only: o.Only})
 }

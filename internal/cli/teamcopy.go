@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/planloop/planloop/internal/engine"
 	"github.com/planloop/planloop/internal/presence"
 	"github.com/planloop/planloop/internal/session"
 	"github.com/planloop/planloop/internal/store/sqlite"
@@ -41,7 +42,12 @@ func (a *app) copyIn(stateDir string) (*team.Copy, error) {
 func (a *app) look(place workspace.Workspace, copied *team.Copy, limits plan.Limits) (*session.Session, team.Signs) {
 	seen := presence.Open(place.StateDir, presence.Options{Logger: a.logger(), Shared: place.SharedDir()})
 	return session.New(sqlite.New(place.StateDir, sqlite.Options{}),
-		session.Options{Limits: limits, Mark: place, Decider: copied.Decider(), Logger: a.logger()}), copied.Presence(seen)
+		session.Options{Limits: limits, Mark: place, Decider: copied.Decider(), Logger: a.logger()}), signsOn(copied, seen)
+}
+
+// signsOn returns the signs of life on a track.
+func signsOn(copied *team.Copy, seen *presence.Registry) team.Signs {
+	return copied.Presence(seen, engine.IsAnnounced)
 }
 
 // followAfter is when a process begins to follow its teams: commands that end sooner pull once.

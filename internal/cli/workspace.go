@@ -118,7 +118,7 @@ func (a *app) open(ctx context.Context, roots mcpserver.Roots) (*openWorkspace, 
 	}
 	copied.session = s
 	options := verbs.Options{
-		Workspace: describePlace(place), Unicode: config.Unicode, Presence: shared.Presence(seen), Actor: shared.Actor,
+		Workspace: describePlace(place), Unicode: config.Unicode, Presence: signsOn(shared, seen), Actor: shared.Actor,
 		Lease: config.Lease, Limits: config.Limits(),
 		Gates: func(gate string) gates.Level {
 			return config.Gates.Level(gate, gates.ByProfile(config.Gates.Profile, gate))
@@ -130,7 +130,7 @@ func (a *app) open(ctx context.Context, roots mcpserver.Roots) (*openWorkspace, 
 	}
 	if !a.flags.ephemeral {
 		options.Detach = a.detachEngine
-		options.Tracks, options.Engines = tracks{a, place, seen, shared}, engines{place.StateDir, shared.Presence(seen), s, shared.Actor}
+		options.Tracks, options.Engines = tracks{a, place, seen, shared}, engines{place.StateDir, signsOn(shared, seen), s, shared.Actor}
 		options.LockHolder = func(lock string) string { return lockHolder(place, lock) }
 	}
 	others := &otherServers{app: a, place: place, section: config.Servers}
@@ -205,7 +205,7 @@ func (a *app) openSession(ctx context.Context, place workspace.Workspace, shared
 		Warn: func(err error) { a.warn(err.Error()) },
 	})
 	seen = presence.Open(place.StateDir, signs)
-	o.Presence, o.Mark, o.Decider = shared.Presence(seen), place, shared.Decider()
+	o.Presence, o.Mark, o.Decider = signsOn(shared, seen), place, shared.Decider()
 	return session.New(log, o), seen, log.CloseFiles, nil
 }
 

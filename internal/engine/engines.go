@@ -30,12 +30,23 @@ func (r *run) announce() (withdraw func(), err error) {
 			return nil, err
 		}
 	}
-	path := filepath.Join(folder, fileName(r.name)+engineEnding)
+	path := announcement(r.opts.StateDir, r.name)
 	file, err := safefile.Open(path, os.O_CREATE|os.O_WRONLY)
 	if err != nil {
 		return nil, fmt.Errorf("announce the engine: %w", err)
 	}
 	return sync.OnceFunc(func() { _ = os.Remove(path) }), file.Close()
+}
+
+// announcement returns the path of the file that announces an engine.
+func announcement(stateDir, name string) string {
+	return filepath.Join(stateDir, runningFolder, fileName(name)+engineEnding)
+}
+
+// IsAnnounced reports whether an engine runs on a state folder of this machine, or has left something there.
+func IsAnnounced(stateDir, name string) bool {
+	_, err := os.Lstat(announcement(stateDir, name))
+	return err == nil
 }
 
 // fileName returns an engine's name as part of a file's.

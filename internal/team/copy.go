@@ -46,12 +46,12 @@ func (c *Copy) Decider() session.Decider {
 	return c
 }
 
-// Presence returns the signs of life on the track.
-func (c *Copy) Presence(local Signs) Signs {
+// Presence returns the signs of life on the track. isEngineOf reports whether an engine has run on a state folder.
+func (c *Copy) Presence(local Signs, isEngineOf func(stateDir, name string) bool) Signs {
 	if c == nil {
 		return local
 	}
-	return signs{local, c.Membership}
+	return signs{local, c.Membership, func(name string) bool { return isEngineOf(c.dir, name) }}
 }
 
 // Actor returns an actor of this machine as the track names it.
@@ -229,7 +229,8 @@ type Signs interface {
 // signs are those of this machine's own agents. The agents of other machines, which only the server judges, count as alive.
 type signs struct {
 	Signs
-	Member Membership
+	Member   Membership
+	isEngine func(name string) bool // it has run on this machine
 }
 
 // Touch records a sign of life.
@@ -238,12 +239,15 @@ func (p signs) Touch(name string) { p.Signs.Touch(p.Member.label(name)) }
 // Join records that a connection is alive until leave is called.
 func (p signs) Join(name string) (leave func()) { return p.Signs.Join(p.Member.label(name)) }
 
-// Seen returns the last sign of life.
+// Seen returns the last sign of life. An engine without one here, which the member may have started on another machine, is not gone.
 func (p signs) Seen(name string) plan.Sighting {
 	if _, isOwn := p.Member.Local(name); !isOwn {
 		return plan.Sighting{At: time.Now()}
 	}
-	return p.Signs.Seen(p.Member.label(name))
+	label := p.Member.label(name)
+	seen := p.Signs.Seen(label)
+	seen.IsGone = seen.IsGone && (!seen.At.IsZero() || p.isEngine(label)) // which has its file longer than its signs
+	return seen
 }
 
 // LastActivity returns the last sign of life of any actor: the present, since those of other machines are unknown.

@@ -327,7 +327,8 @@ func (l *laptop) follow(t *testing.T, f team.Follower, opened func()) (stop func
 		if l.signs != nil {
 			local = l.signs(dir)
 		}
-		return session.New(sqlite.New(dir, sqlite.Options{}), session.Options{Decider: c}), c.Presence(local)
+		seen := c.Presence(local, func(string, string) bool { return false })
+		return session.New(sqlite.New(dir, sqlite.Options{}), session.Options{Decider: c}), seen
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan struct{})
@@ -395,7 +396,9 @@ func TestTwoClones(t *testing.T) {
 	defer client.Close()
 	filled := session.New(second, session.Options{Decider: team.NewCopy(l.Membership, place, clone, client)})
 	testenv.Check(t, filled.Pull(t.Context()))
-	l.signs = func(dir string) team.Signs { return folderSigns{isGone: dir == clone} }
+	l.signs = func(dir string) team.Signs { 
+		return fixedSigns{sighting: plan.Sighting{At: time.Now(), IsGone: dir == clone}}
+	}
 	defer l.follow(t, team.Follower{Retry: 10 * time.Millisecond}, func() {})()
 	select {
 	case seen := <-s.seen:
@@ -412,14 +415,37 @@ func TestTwoClones(t *testing.T) {
 	}
 }
 
-// folderSigns are those of a folder where an agent has been, or from which it is gone.
-type folderSigns struct {
+// fixedSigns are the same for all names.
+type fixedSigns struct {
 	signs
-	isGone bool
+	sighting plan.Sighting
 }
 
-func (f folderSigns) Seen(string) plan.Sighting {
-	return plan.Sighting{At: time.Now(), IsGone: f.isGone}
+func (f fixedSigns) Seen(string) plan.Sighting { return f.sighting }
+
+// TestEnginesOnOtherMachines: an engine without signs of life here is gone only if it has left a file here.
+func TestEnginesOnOtherMachines(t *testing.T) {
+	for name, c := range map[string]struct {
+		local plan.Sighting
+		left  bool
+		want  bool
+	}{
+		"on another machine": {local: plan.Sighting{IsGone: true}},
+		"swept":              {local: plan.Sighting{IsGone: true}, left: true, want: true},
+		"dead":               {local: plan.Sighting{IsGone: true, At: time.Now()}, want: true},
+		"alive":              {local: plan.Sighting{At: time.Now()}, left: true},
+	} {
+		l := team.NewCopy(team.Membership{Member: "ann"}, team.Place{}, "", nil)
+		seen := l.Presence(fixedSigns{sighting: c.local}, func(_, engine string) bool { return c.left && engine == "engine#abcdefgh" })
+		for _, engine := range []string{"ann/engine#abcdefgh", "engine#abcdefgh"} {
+			if got := seen.Seen(engine).IsGone; got != c.want {
+				t.Errorf("%s: %s is gone: %t", name, engine, got)
+			}
+		}
+		if seen.Seen("bob/engine#abcdefgh").IsGone {
+			t.Errorf("%s: another member's engine is gone", name)
+		}
+	}
 }
 
 type signs struct{}
