@@ -380,7 +380,8 @@ func (s *reviewWorkspace) open(ctx context.Context, isUse bool) (*review.Workspa
 	if isUse {
 		s.lastOpened = time.Now()
 	}
-	if s.release == nil {
+	if s.Service != ws.verbs { // also after the track was shared, or left
+		s.releaseLog()
 		s.release, s.Service, s.Tail = ws.release, ws.verbs, s.tail
 		s.Fresh = ws.servers.refreshFor
 		if !s.app.flags.ephemeral {
@@ -486,7 +487,15 @@ func (s *reviewWorkspace) settle(ctx context.Context) {
 func (s *reviewWorkspace) closeIdle() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.release == nil || s.workspaces.single || s.running > 0 || time.Since(s.lastOpened) < idleTimeout {
+	if s.workspaces.single || s.running > 0 || time.Since(s.lastOpened) < idleTimeout {
+		return
+	}
+	s.releaseLog()
+}
+
+// releaseLog closes the files of the log. The caller holds mu.
+func (s *reviewWorkspace) releaseLog() {
+	if s.release == nil {
 		return
 	}
 	if err := s.release(); err != nil {
@@ -510,6 +519,10 @@ func (a *app) pageCaller() verbs.Caller {
 }
 
 func (s *reviewWorkspace) start(ctx context.Context, of string) error {
+	shown, err := s.open(ctx, true)
+	if err != nil {
+		return err
+	}
 	caller, runs := s.app.pageCaller(), s.workspaces.runs
 	caller.Of = of
 	caller.Background = func(work func(context.Context)) {
@@ -519,7 +532,7 @@ func (s *reviewWorkspace) start(ctx context.Context, of string) error {
 			work(runs.working)
 		})
 	}
-	return s.Service.StartRun(ctx, caller, verbs.EngineOptions{Wait: true, Drain: runs.drained, Agents: s.app.whyNoPerson() == ""})
+	return shown.Service.StartRun(ctx, caller, verbs.EngineOptions{Wait: true, Drain: runs.drained, Agents: s.app.whyNoPerson() == ""})
 }
 
 func (s *reviewWorkspace) count(n int) {

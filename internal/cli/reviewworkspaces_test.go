@@ -14,6 +14,7 @@ import (
 	"github.com/planloop/planloop/internal/broadcast"
 	"github.com/planloop/planloop/internal/review"
 	"github.com/planloop/planloop/internal/store/sqlite"
+	"github.com/planloop/planloop/internal/team"
 	"github.com/planloop/planloop/internal/testenv"
 	"github.com/planloop/planloop/internal/verbs"
 	"github.com/planloop/planloop/internal/workspace"
@@ -82,6 +83,31 @@ func openBelow(folder string) []string {
 		path, err := os.Readlink(fd)
 		return err != nil || !strings.HasPrefix(path, folder)
 	})
+}
+
+// TestSharedWhileShown: the page takes over a track that is shared, or left, while it shows it, and no longer decides about a shared one.
+func TestSharedWhileShown(t *testing.T) {
+	u := userAt{t, t.TempDir()}
+	ws := u.plans("shared")
+	d := u.workspaces("shared")
+	id := ws.place.ID()
+	local, err := d.Open(t.Context(), id)
+	testenv.Check(t, err)
+	testenv.Check(t, team.Place{Team: "acme", Workspace: "shop", Track: "main"}.Save(ws.place.StateDir))
+	shared, err := d.Open(t.Context(), id)
+	testenv.Check(t, err)
+	if shared.Service == local.Service || !strings.Contains(shared.Refused(), "people decide about this track on the team's page") {
+		t.Errorf("after it was shared: %q", shared.Refused())
+	}
+	if _, err := shared.Service.SetupPlan(t.Context(), codex, verbs.SetupPlan{Objective: "Another"}); err == nil {
+		t.Error("a change is recorded on the copy")
+	}
+	testenv.Check(t, os.Remove(filepath.Join(ws.place.StateDir, team.PlaceFile)))
+	left, err := d.Open(t.Context(), id)
+	testenv.Check(t, err)
+	if refused := left.Refused(); strings.Contains(refused, "team") {
+		t.Errorf("after the team was left: %q", refused)
+	}
 }
 
 // Of fifty workspaces without waiting items none stays open; one that a page shows does.

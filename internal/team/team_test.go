@@ -396,7 +396,7 @@ func TestTwoClones(t *testing.T) {
 	defer client.Close()
 	filled := session.New(second, session.Options{Decider: team.NewCopy(l.Membership, place, clone, client)})
 	testenv.Check(t, filled.Pull(t.Context()))
-	l.signs = func(dir string) team.Signs { 
+	l.signs = func(dir string) team.Signs {
 		return fixedSigns{sighting: plan.Sighting{At: time.Now(), IsGone: dir == clone}}
 	}
 	defer l.follow(t, team.Follower{Retry: 10 * time.Millisecond}, func() {})()
