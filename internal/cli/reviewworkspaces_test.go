@@ -99,8 +99,10 @@ func TestSharedWhileShown(t *testing.T) {
 	if shared.Service == local.Service || !strings.Contains(shared.Refused(), "people decide about this track on the team's page") {
 		t.Errorf("after it was shared: %q", shared.Refused())
 	}
-	if _, err := shared.Service.SetupPlan(t.Context(), codex, verbs.SetupPlan{Objective: "Another"}); err == nil {
-		t.Error("a change is recorded on the copy")
+	for _, of := range []*review.Workspace{local, shared} {
+		if _, err := of.Service.AddStepsAfter(t.Context(), codex, []plan.NewStep{{Spec: plan.Spec{Title: "More"}}}, nil); err == nil || !strings.Contains(err.Error(), "team") {
+			t.Errorf("a change here: %v", err)
+		}
 	}
 	testenv.Check(t, os.Remove(filepath.Join(ws.place.StateDir, team.PlaceFile)))
 	left, err := d.Open(t.Context(), id)

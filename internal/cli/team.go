@@ -16,8 +16,11 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	"github.com/planloop/planloop/internal/engine"
 	"github.com/planloop/planloop/internal/outbound"
+	"github.com/planloop/planloop/internal/presence"
 	"github.com/planloop/planloop/internal/safefile"
+	"github.com/planloop/planloop/internal/safetext"
 	"github.com/planloop/planloop/internal/session"
 	"github.com/planloop/planloop/internal/store/sqlite"
 	"github.com/planloop/planloop/internal/team"
@@ -190,7 +193,7 @@ func (a *app) shareTrack(ctx context.Context, name, in string) error {
 		return cmp.Or(err, error(plan.Refuse(plan.Conflict, "", "track "+name+" has no history to share", "begin a plan on it first")))
 	}
 	place, err := a.placeIn(ws.place, in, ws.place.TrackName())
-	if err != nil {
+	if err := cmp.Or(err, a.checkNoEngine(ws.place)); err != nil {
 		return err
 	}
 	return a.inTeam(place.Team, func(client *team.Client, m team.Membership) error {
@@ -201,6 +204,16 @@ func (a *app) shareTrack(ctx context.Context, name, in string) error {
 		}
 		return a.beginCopy(ctx, c, ws.place, fmt.Sprintf("Shared %s as %s: %s.", ws.place.TrackName(), place, plan.Pluralize(n, "record")))
 	})
+}
+
+// checkNoEngine refuses to share or replace a track while an engine of this machine runs its plan: it would record on the former log.
+func (a *app) checkNoEngine(place workspace.Workspace) error {
+	seen := presence.Open(place.StateDir, presence.Options{Logger: a.logger(), Shared: place.SharedDir()})
+	if !engine.IsRunning(place.StateDir, seen) {
+		return nil
+	}
+	return plan.Refuse(plan.Conflict, "", "the plan of track "+place.TrackName()+" of "+safetext.EscapeLine(place.Path)+" is being run",
+		"wait until the run ends, or stop it: planloop pause --track "+place.TrackName())
 }
 
 // beginCopy makes a track a copy, and pulls its records.
@@ -248,6 +261,9 @@ func (a *app) pullTrack(ctx context.Context, name, in string) error {
 		case isCopy:
 			return plan.Refuse(plan.Conflict, "", "track "+name+" is already a copy of "+copied.String(), "use it with --track "+name)
 		}
+		if err := a.checkNoEngine(local); err != nil {
+			return err
+		}
 		if moved, err := a.moveAside(ctx, local); err != nil {
 			return err
 		} else if moved != "" {
@@ -293,13 +309,18 @@ func hasHistory(ctx context.Context, log *sqlite.Log) (bool, error) {
 func (a *app) leaveTeam(ctx context.Context, name string, keep bool) error {
 	return a.inTeam(name, func(_ *team.Client, m team.Membership) error {
 		folder, home, err := a.teamFolders()
-		n := 0
-		for dir, place := range team.Copies(home) {
-			if place.Team == m.Team {
-				n++
-				err = errors.Join(err, a.endCopy(ctx, workspace.FromState(dir), keep))
-			}
+		copies := team.Copies(home)
+		maps.DeleteFunc(copies, func(_ string, p team.Place) bool { return p.Team != m.Team })
+		for dir := range copies {
+			err = cmp.Or(err, a.checkNoEngine(workspace.FromState(dir)))
 		}
+		if err != nil {
+			return err
+		}
+		for dir := range copies {
+			err = errors.Join(err, a.endCopy(ctx, workspace.FromState(dir), keep))
+		}
+		n := len(copies)
 		if err := cmp.Or(err, team.Remove(folder, m.Team)); err != nil {
 			return err
 		}

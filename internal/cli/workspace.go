@@ -174,6 +174,14 @@ func (a *app) isReplaced(ws *openWorkspace) bool {
 	return !a.flags.ephemeral && errors.Is(err, fs.ErrNotExist) == (ws.copied != nil)
 }
 
+// checkNotShared refuses to record a change here on a track that has become a team's since it was opened.
+func checkNotShared(stateDir string) error {
+	if _, isCopy, err := team.PlaceOf(stateDir); isCopy || err != nil {
+		return cmp.Or(err, error(plan.Refuse(plan.Conflict, "", "this track was just shared with a team", "repeat the change")))
+	}
+	return nil
+}
+
 // openSession opens the log of a track, and the signs of life beside it. release closes the log's files until their next use.
 func (a *app) openSession(ctx context.Context, place workspace.Workspace, shared *team.Copy,
 	o session.Options) (s *session.Session, seen *presence.Registry, release func() error, err error) {
@@ -206,6 +214,9 @@ func (a *app) openSession(ctx context.Context, place workspace.Workspace, shared
 	})
 	seen = presence.Open(place.StateDir, signs)
 	o.Presence, o.Mark, o.Decider = signsOn(shared, seen), place, shared.Decider()
+	if shared == nil {
+		o.Facts = func(*plan.Facts) error { return checkNotShared(place.StateDir) }
+	}
 	return session.New(log, o), seen, log.CloseFiles, nil
 }
 
