@@ -198,8 +198,9 @@ func (a *app) shareTrack(ctx context.Context, name, in string) error {
 	}
 	return a.inTeam(place.Team, func(client *team.Client, m team.Membership) error {
 		c := team.NewCopy(m, place, ws.place.StateDir, client)
-		n, err := c.Share(ctx, ws.session)
-		if err != nil {
+		log := sqlite.New(ws.place.StateDir, sqlite.Options{})
+		n, err := c.Share(ctx, log)
+		if err := errors.Join(err, log.Close()); err != nil {
 			return err
 		}
 		return a.beginCopy(ctx, c, ws.place, fmt.Sprintf("Shared %s as %s: %s.", ws.place.TrackName(), place, plan.Pluralize(n, "record")))
@@ -216,11 +217,8 @@ func (a *app) checkNoEngine(place workspace.Workspace) error {
 		"wait until the run ends, or stop it: planloop pause --track "+place.TrackName())
 }
 
-// beginCopy makes a track a copy, and pulls its records.
+// beginCopy pulls the records of a copy for the first time.
 func (a *app) beginCopy(ctx context.Context, c *team.Copy, local workspace.Workspace, text string) error {
-	if err := c.Place.Save(local.StateDir); err != nil {
-		return err
-	}
 	s, _ := a.look(local, c, plan.Limits{})
 	if err := errors.Join(c.Update(ctx, s), s.Close()); err != nil {
 		return err
@@ -268,6 +266,9 @@ func (a *app) pullTrack(ctx context.Context, name, in string) error {
 			return err
 		} else if moved != "" {
 			text += " The local track " + name + " continues as " + moved + "."
+		}
+		if err := place.Save(local.StateDir); err != nil {
+			return err
 		}
 		if err = a.beginCopy(ctx, team.NewCopy(m, place, local.StateDir, client), local, text); err != nil {
 			err = fmt.Errorf("%s It could not be filled: %w", text, err)

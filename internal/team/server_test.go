@@ -40,6 +40,8 @@ type server struct {
 	keys    map[string]plan.Revision
 	seen    chan teamwire.Seen // the signs of life that were reported
 	agents  []string
+	shared  []string // records
+	onShare func(teamwire.ShareRequest)
 }
 
 func newServer(t *testing.T) *server {
@@ -67,6 +69,16 @@ func newServer(t *testing.T) *server {
 			return
 		}
 		_, _ = w.Write(value)
+	})
+	mux.HandleFunc("POST "+track+"share", func(w http.ResponseWriter, r *http.Request) {
+		var in teamwire.ShareRequest
+		if err := json.UnmarshalRead(r.Body, &in); err != nil || in.After != plan.Revision(len(s.shared)) || len(in.Records) == 0 && !in.Last {
+			complain(w, &teamwire.Error{Code: teamwire.CodeInvalid, Problem: "not the next part"})
+			return
+		}
+		s.shared = append(s.shared, in.Records...)
+		s.onShare(in)
+		answer(w, teamwire.ShareReply{})
 	})
 	mux.HandleFunc("GET /v1/w/site/events", s.events)
 	mux.HandleFunc("POST /v1/w/site/seen", func(w http.ResponseWriter, r *http.Request) {

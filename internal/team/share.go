@@ -1,6 +1,7 @@
 package team
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io/fs"
@@ -15,17 +16,47 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// Share sends the history of a local track, with its values, to the place that it becomes the copy of, and returns the number of records.
-func (c *Copy) Share(ctx context.Context, from *session.Session) (n int, err error) {
+// Share sends the history of a local log, with its values, to the place that the log then is the copy of, and returns the number of
+// records.
+func (c *Copy) Share(ctx context.Context, from store.Log) (n int, err error) {
+	var head store.Head
+	for isMore := true; isMore; isMore = int(head.Seq) > n { // records that are new since they were read
+		if n, err = c.shareAfter(ctx, from, n); err == nil {
+			head, err = from.Head(ctx)
+		}
+		if err != nil {
+			return n, err
+		}
+	}
+	last := teamwire.ShareRequest{After: plan.Revision(n), Last: true}
+	if err := c.call(ctx, http.MethodPost, "share", last, nil); err != nil {
+		return n, err
+	}
+	unlock, err := from.Lock(ctx)
+	if err != nil {
+		return n, err
+	}
+	defer unlock()
+	if head, err = from.Head(ctx); err != nil || int(head.Seq) != n {
+		return n, cmp.Or(err, error(plan.Refuse(plan.Conflict, "", "the team has the track now, but not the last change here",
+			"get it, and keep yours under another name: planloop team pull "+c.Place.Track)))
+	}
+	return n, c.Place.Save(c.dir)
+}
+
+// shareAfter sends the records after the first n, and the values that they name. It returns the number of records that were sent in all.
+func (c *Copy) shareAfter(ctx context.Context, from store.Log, n int) (int, error) {
 	values, named := map[string]bool{}, regexp.MustCompile(`[0-9a-f]{64}`)
-	var part teamwire.ShareRequest
-	size := 0
+	part, size := teamwire.ShareRequest{After: plan.Revision(n)}, 0
 	send := func() error {
+		if len(part.Records) == 0 {
+			return nil
+		}
 		err := c.call(ctx, http.MethodPost, "share", part, nil)
 		part, size = teamwire.ShareRequest{After: plan.Revision(n)}, 0
 		return err
 	}
-	for record, err := range from.Records(ctx, 0) {
+	for record, err := range from.Read(ctx, plan.Revision(n)) {
 		line, wrong := store.EncodeRecord(record)
 		if err := errors.Join(err, wrong); err != nil {
 			return n, err
@@ -33,7 +64,7 @@ func (c *Copy) Share(ctx context.Context, from *session.Session) (n int, err err
 		for _, name := range named.FindAllString(string(line), -1) { // anywhere in it
 			values[name] = true
 		}
-		if size+len(line) > teamwire.MaxRecords && size > 0 {
+		if size+len(line) > teamwire.MaxRecords {
 			if err := send(); err != nil {
 				return n, err
 			}
@@ -54,8 +85,7 @@ func (c *Copy) Share(ctx context.Context, from *session.Session) (n int, err err
 			return n, err
 		}
 	}
-	part.Last = true
-	return n, send()
+	return n, nil
 }
 
 // LocalFeed lets a session copy a log of this machine by Pull. It decides nothing.

@@ -423,6 +423,39 @@ type fixedSigns struct {
 
 func (f fixedSigns) Seen(string) plan.Sighting { return f.sighting }
 
+// TestChangesWhileSharing changes a track while it is shared: a change before the last part is sent, too, and one after it keeps the
+// track local.
+func TestChangesWhileSharing(t *testing.T) {
+	for name, isLast := range map[string]bool{"before the last part": false, "after it": true} {
+		t.Run(name, func(t *testing.T) {
+			s := newServer(t)
+			l := s.join(t)
+			testenv.Check(t, os.Remove(filepath.Join(l.dir, team.PlaceFile)))
+			local := session.New(l.log, session.Options{})
+			change := func(a plan.Action) {
+				_, err := local.Do(t.Context(), plan.NewActor(plan.ChannelMCP, "codex"), a, nil)
+				testenv.Check(t, err)
+			}
+			change(setUp())
+			changed := false
+			s.onShare = func(in teamwire.ShareRequest) {
+				if in.Last == isLast && !changed {
+					changed = true
+					change(begun("at the same time"))
+				}
+			}
+			n, err := l.copy.Share(t.Context(), l.log)
+			_, isCopy, _ := team.PlaceOf(l.dir)
+			switch refused := new(plan.ValidationError); {
+			case !isLast && (err != nil || n != 2 || len(s.shared) != 2 || !isCopy):
+				t.Errorf("%d records, copy %t: %v", len(s.shared), isCopy, err)
+			case isLast && (!errors.As(err, &refused) || !strings.Contains(refused.Fix, "planloop team pull main") || isCopy):
+				t.Errorf("copy %t: %v", isCopy, err)
+			}
+		})
+	}
+}
+
 // TestEnginesOnOtherMachines: an engine without signs of life here is gone only if it has left a file here.
 func TestEnginesOnOtherMachines(t *testing.T) {
 	for name, c := range map[string]struct {
