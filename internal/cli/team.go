@@ -397,8 +397,7 @@ func (a *app) teamStatus(cmd *cobra.Command, _ []string) error {
 	for _, m := range all {
 		reply, connection := teamReply{Membership: m, Copies: []copyView{}}, "connected"
 		if err := a.inTeam(m.Team, func(client *team.Client, _ team.Membership) error {
-			_, err := client.Me(cmd.Context())
-			return err
+			return client.Learn(cmd.Context(), folder, m)
 		}); err != nil {
 			reply.Problem = message(err)
 			connection = "not connected: " + reply.Problem

@@ -81,6 +81,23 @@ func (c *Client) Me(ctx context.Context) (me teamwire.Me, err error) {
 	return me, c.call(ctx, http.MethodGet, "/v1/me", nil, &me)
 }
 
+// Learn saves in a folder what the server says about a membership there, such as the team's rules, unless this machine has left or
+// joined the team since the membership was read.
+func (c *Client) Learn(ctx context.Context, folder string, known Membership) error {
+	me, err := c.Me(ctx)
+	m := known
+	if err == nil && me.Team == known.Team {
+		err = m.Update(me)
+	}
+	if err != nil || m == known {
+		return err
+	}
+	if now, err := Load(folder, m.Team); err != nil || now != known {
+		return nil // the newer membership counts
+	}
+	return m.Save(folder)
+}
+
 // Tracks lists the tracks of a workspace.
 func (c *Client) Tracks(ctx context.Context, workspace string) (all []teamwire.Track, err error) {
 	return all, c.call(ctx, http.MethodGet, Place{Workspace: workspace}.path("tracks"), nil, &all)

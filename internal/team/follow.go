@@ -40,6 +40,8 @@ type Follower struct {
 const (
 	pollWait = 25 * time.Second // of a request for records, where a proxy holds the stream back
 	maxLine  = 64 << 10         // bytes, of a stream
+
+	learnEvery = 6 // reports of signs of life, which is two minutes
 )
 
 // Run follows until ctx ends. While another process follows, it waits.
@@ -145,10 +147,6 @@ func (f Follower) follow(ctx context.Context, dirs []string) error {
 		return err
 	}
 	defer client.Close()
-	known := m
-	if me, err := client.Me(ctx); err == nil && me.Team == m.Team && m.Update(me) == nil && m != known {
-		_ = m.Save(f.Folder) // rules such as offline are new; followAll starts again
-	}
 	now := following{f, Place{Workspace: place.Workspace}, client, nil}
 	for _, dir := range dirs {
 		place, _, err := PlaceOf(dir)
@@ -163,8 +161,11 @@ func (f Follower) follow(ctx context.Context, dirs []string) error {
 	var beats sync.WaitGroup
 	defer beats.Wait()
 	beats.Go(func() {
-		for ok := true; ok; ok = pause(ctx, teamwire.SeenEvery) {
+		for n, ok := 0, true; ok; n, ok = n+1, pause(ctx, teamwire.SeenEvery) {
 			now.reportSeen(ctx)
+			if n%learnEvery == 0 {
+				_ = client.Learn(ctx, f.Folder, m) // after new rules, such as offline, followAll starts again
+			}
 		}
 	})
 	for ok := true; ok; ok = pause(ctx, f.Retry) {

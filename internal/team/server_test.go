@@ -41,6 +41,7 @@ type server struct {
 	seen    chan teamwire.Seen // the signs of life that were reported
 	agents  []string
 	shared  []string // records
+	onMe    func(*teamwire.Me)
 	onShare func(teamwire.ShareRequest)
 }
 
@@ -50,7 +51,11 @@ func newServer(t *testing.T) *server {
 	s.session = session.New(s.log, session.Options{})
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /v1/me", func(w http.ResponseWriter, _ *http.Request) {
-		answer(w, teamwire.Me{Team: "acme", Member: "ann", Machine: "laptop", Role: teamwire.RoleMember, Format: teamwire.Format})
+		me := teamwire.Me{Team: "acme", Member: "ann", Machine: "laptop", Role: teamwire.RoleMember, Format: teamwire.Format}
+		if s.onMe != nil {
+			s.onMe(&me)
+		}
+		answer(w, me)
 	})
 	const track = "/v1/w/site/t/main/"
 	mux.HandleFunc("GET "+track+"records", s.records)

@@ -423,6 +423,38 @@ type fixedSigns struct {
 
 func (f fixedSigns) Seen(string) plan.Sighting { return f.sighting }
 
+// TestLearn learns the team's new rules, unless the machine leaves or joins the team at the same time.
+func TestLearn(t *testing.T) {
+	for name, c := range map[string]struct {
+		meanwhile func(*laptop) error
+		want      string // of offline
+	}{
+		"new rules": {func(*laptop) error { return nil }, "closed"},
+		"left":      {func(l *laptop) error { return team.Remove(l.folder, "acme") }, ""},
+		"joined again": {func(l *laptop) error {
+			l.Membership.Token, l.Membership.Offline = token+"x", "new"
+			return l.Save(l.folder)
+		}, "new"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newServer(t)
+			l := s.join(t)
+			known := l.Membership
+			s.onMe = func(me *teamwire.Me) {
+				me.Offline = "closed"
+				testenv.Check(t, c.meanwhile(l))
+			}
+			client, err := team.NewClient(known, discard)
+			testenv.Check(t, err)
+			defer client.Close()
+			testenv.Check(t, client.Learn(t.Context(), l.folder, known))
+			if now, err := team.Load(l.folder, "acme"); now.Offline != c.want || (err != nil) != (c.want == "") {
+				t.Errorf("learned %q: %v", now.Offline, err)
+			}
+		})
+	}
+}
+
 // TestChangesWhileSharing changes a track while it is shared: a change before the last part is sent, too, and one after it keeps the
 // track local.
 func TestChangesWhileSharing(t *testing.T) {

@@ -290,6 +290,9 @@ func (a Admin) SetSettings(ctx context.Context, team int64, workspace string, se
 			return err
 		}
 		set, err := ParseSettings(settings, slices.Sorted(maps.Keys(now.members)))
+		if err == nil && id != 0 && set.Offline != "" { // a laptop is told the team's only
+			err = unfit("offline cannot be set for one workspace; set it for the team")
+		}
 		if err != nil {
 			return err
 		}

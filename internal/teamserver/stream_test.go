@@ -314,6 +314,10 @@ func TestSettingsHold(t *testing.T) {
 			t.Errorf("%s: %v", settings, err)
 		}
 	}
+	if err := w.admin.SetSettings(t.Context(), w.team, "shop", []byte(`{"offline": "closed"}`)); err == nil ||
+		!strings.Contains(err.Error(), "set it for the team") {
+		t.Errorf("offline for one workspace: %v", err)
+	}
 	if _, _, err := w.admin.Settings(t.Context(), w.team, "nosuch"); err == nil {
 		t.Error("a workspace that does not exist has rules")
 	}
