@@ -270,13 +270,13 @@ func tracksToCheck(place workspace.Workspace) []workspace.Workspace {
 
 // holdByName returns the hold of a workspace that a command names, although the agent works elsewhere.
 func (a *app) holdByName(ctx context.Context, ws *openWorkspace, places []string) (toolbox.Hold, error) {
-	closed, err := a.refreshCopies(ctx, ws.place, places...)
-	if hold := holdOfClosed(ws.place, closed); err != nil || hold.By != "" {
-		return hold, err
+	_, isClosed, err := a.refreshCopies(ctx, ws.place, places...)
+	if err != nil || isClosed {
+		return toolbox.Hold{By: toolbox.ServerAway}, err
 	}
 	for _, named := range (workspace.Lookup{Getenv: a.getenv}).MarkedAt(places...) {
 		if isOf(ws.place)(named) {
-			continue // there it depends on the session's track: see isHeldIn
+			continue // there it depends on the session's track: see holdIn
 		}
 		if hold, err := a.holdOf(ctx, named); err != nil || hold.By != "" {
 			return hold, err

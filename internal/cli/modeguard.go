@@ -43,18 +43,15 @@ func (a *app) planningGuard(ws *openWorkspace) toolbox.Wall {
 
 // holdOn returns the hold on a path: by the opened workspace, wherever the path leads, or by another above or below the path.
 func (a *app) holdOn(ctx context.Context, ws *openWorkspace, path string) (toolbox.Hold, error) {
-	closed, err := a.refreshCopies(ctx, ws.place, path)
+	closedHere, closedElsewhere, err := a.refreshCopies(ctx, ws.place, path)
 	if err != nil {
 		return toolbox.Hold{}, err
 	}
-	if held, err := a.isHeldIn(ctx, ws, closed); err != nil || held {
-		if ws.copied.IsClosed() {
-			return toolbox.Hold{By: toolbox.ServerAway}, err
-		}
-		return toolbox.Hold{By: toolbox.PlanningMode}, err
+	if hold, err := a.holdIn(ctx, ws, closedHere); err != nil || hold.By != "" {
+		return hold, err
 	}
-	if hold := holdOfClosed(ws.place, closed); hold.By != "" {
-		return hold, nil
+	if closedElsewhere {
+		return toolbox.Hold{By: toolbox.ServerAway}, nil
 	}
 	for _, other := range a.overlapping(ws.place, path) {
 		if hold, err := a.holdOf(ctx, other); err != nil || hold.By != "" {
@@ -64,9 +61,9 @@ func (a *app) holdOn(ctx context.Context, ws *openWorkspace, path string) (toolb
 	return toolbox.Hold{}, nil
 }
 
-// isHeldIn reports whether planning mode holds the session of a call, command or hook in the opened workspace: that of its track, that of
-// any track if it is on none, or one that holds it wherever it is. closed are the copies of a team's tracks that are closed.
-func (a *app) isHeldIn(ctx context.Context, ws *openWorkspace, closed []workspace.Workspace) (bool, error) {
+// holdIn returns the hold on the session of a call, command or hook in the opened workspace: that of its track, that of any track if it
+// is on none, or one that holds it wherever it is. isClosed: a copy of a team's track there is closed.
+func (a *app) holdIn(ctx context.Context, ws *openWorkspace, isClosed bool) (toolbox.Hold, error) {
 	session, isCall := mcpserver.SessionOf(ctx)
 	if !isCall {
 		session = ws.callingSession()
@@ -77,18 +74,30 @@ func (a *app) isHeldIn(ctx context.Context, ws *openWorkspace, closed []workspac
 	}
 	if on == "" {
 		restricting, err := a.restrictingTracks(ctx, ws.place)
-		isHeld := slices.ContainsFunc(restricting, func(t restrictingTrack) bool { return !t.isIdle })
-		return isHeld || slices.ContainsFunc(closed, isOf(ws.place)), err
+		isPlanning := slices.ContainsFunc(restricting, func(t restrictingTrack) bool { return !t.isIdle })
+		return ownHold(isPlanning, isClosed), err
 	}
 	track, err := a.openTrack(ctx, ws.place.On(on))
 	if err != nil {
-		return false, err
+		return toolbox.Hold{}, err
 	}
-	if restricted, err := track.verbs.Restricted(ctx); err != nil || restricted || track.copied.IsClosed() {
-		return true, err
+	isPlanning, err := track.verbs.Restricted(ctx)
+	if isClosed = track.copied.IsClosed(); err != nil || isPlanning || isClosed {
+		return ownHold(isPlanning, isClosed), err
 	}
 	by, err := a.holder(ctx, ws.place, ws.presence, session)
-	return by != nil, err
+	return ownHold(by != nil, false), err
+}
+
+// ownHold returns the hold by the opened workspace. A closed copy says more: its plan cannot be submitted either.
+func ownHold(isPlanning, isClosed bool) toolbox.Hold {
+	switch {
+	case isClosed:
+		return toolbox.Hold{By: toolbox.ServerAway}
+	case isPlanning:
+		return toolbox.Hold{By: toolbox.PlanningMode}
+	}
+	return toolbox.Hold{}
 }
 
 // restrictingTrack is a track in planning mode.
@@ -172,16 +181,6 @@ func holdBy(other workspace.Workspace) toolbox.Hold {
 		where = "the workspace named " + other.Name
 	}
 	return toolbox.Hold{By: toolbox.PlanningMode + " in " + where}
-}
-
-// holdOfClosed returns the hold of a closed copy of another workspace.
-func holdOfClosed(own workspace.Workspace, closed []workspace.Workspace) toolbox.Hold {
-	for _, other := range closed {
-		if !isOf(own)(other) {
-			return toolbox.Hold{By: toolbox.ServerAway}
-		}
-	}
-	return toolbox.Hold{}
 }
 
 // isOf reports whether a workspace is the same as another, on any track.

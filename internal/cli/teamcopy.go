@@ -105,11 +105,11 @@ func (a *app) followSoon(ctx context.Context) {
 }
 
 // refreshCopies brings up to date the copies of a workspace's tracks, and of those of all workspaces at the paths, so that their planning
-// mode is marked here. It returns those that are closed, since the server does not answer.
-func (a *app) refreshCopies(ctx context.Context, own workspace.Workspace, paths ...string) (closed []workspace.Workspace, err error) {
+// mode is marked here. It reports whether one of this workspace is closed, since its server does not answer, or one of another.
+func (a *app) refreshCopies(ctx context.Context, own workspace.Workspace, paths ...string) (isClosed, isOtherClosed bool, err error) {
 	folder, home, err := a.teamFolders()
 	if _, missing := os.Lstat(folder); err != nil || missing != nil {
-		return nil, nil // most machines are in no team
+		return false, false, nil // most machines are in no team
 	}
 	var all []workspace.Workspace
 	for dir := range team.Copies(home) {
@@ -123,7 +123,7 @@ func (a *app) refreshCopies(ctx context.Context, own workspace.Workspace, paths 
 	for _, place := range asked {
 		copied, err := a.copyIn(place.StateDir)
 		if err != nil {
-			return nil, err
+			return false, false, err
 		}
 		if !copied.IsFresh() && place.StateDir != own.StateDir { // which was asked about when it was opened
 			s, _ := a.look(place, copied, plan.Limits{})
@@ -131,11 +131,10 @@ func (a *app) refreshCopies(ctx context.Context, own workspace.Workspace, paths 
 				a.logger().Debug("a team's track is not current", "track", copied.Place, "error", err)
 			}
 		}
-		if copied.IsClosed() {
-			closed = append(closed, place)
-		}
+		isClosed = isClosed || copied.IsClosed() && isOwn(place)
+		isOtherClosed = isOtherClosed || copied.IsClosed() && !isOwn(place)
 	}
-	return closed, nil
+	return isClosed, isOtherClosed, nil
 }
 
 // teamFolders returns the folder of the memberships, and that of the states with the copies.
