@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -98,7 +99,7 @@ func (a *app) histories(ctx context.Context, opened workspace.Workspace, all boo
 	}
 	for _, place := range places {
 		ws, state, failed := a.readTrack(ctx, place)
-		hasHistory := failed == nil && ws.hasHistory(ctx, state)
+		hasHistory := failed == nil && hasHistory(ws.session.Records(ctx, 0))
 		if failed == nil {
 			failed = ws.release()
 		}
@@ -109,14 +110,14 @@ func (a *app) histories(ctx context.Context, opened workspace.Workspace, all boo
 	return found, err
 }
 
-// hasHistory reports whether the log has more than the record that the history before it was deleted.
-func (ws *openWorkspace) hasHistory(ctx context.Context, state plan.State) bool {
-	if state.Revision == 1 {
-		for first, err := range ws.session.Records(ctx, 0) {
-			return err != nil || first.Action != plan.ActionWord(plan.Purge{})
+// hasHistory reports whether a log has more than the record that a purge left. A record that cannot be read counts.
+func hasHistory(records iter.Seq2[plan.Record, error]) bool {
+	for record, err := range records {
+		if err != nil || record.Action != plan.ActionWord(plan.Purge{}) || len(record.Events) > 1 { // a team's purge keeps the plan
+			return true
 		}
 	}
-	return state.Revision > 1
+	return false
 }
 
 func describeHistories(histories []trackHistory, between string) string {

@@ -281,8 +281,8 @@ func (a *app) pullTrack(ctx context.Context, name, in string) error {
 func (a *app) moveAside(ctx context.Context, local workspace.Workspace) (string, error) {
 	from := sqlite.New(local.StateDir, sqlite.Options{})
 	defer from.Close()
-	if isUsed, err := hasHistory(ctx, from); err != nil || !isUsed {
-		return "", err
+	if !hasHistory(from.Read(ctx, 0)) {
+		return "", nil
 	}
 	to, err := local.BeginTrack("former "+local.TrackName(), sqlite.RemoveUnused)
 	if err != nil {
@@ -294,16 +294,6 @@ func (a *app) moveAside(ctx context.Context, local workspace.Workspace) (string,
 		return "", err
 	}
 	return to.Track, a.purgeLog(ctx, local) // a log of the team's own chain, kept before, could not be replaced
-}
-
-// hasHistory reports whether a log has more than the record that a purge left.
-func hasHistory(ctx context.Context, log *sqlite.Log) (bool, error) {
-	for record, err := range log.Read(ctx, 0) {
-		if err != nil || record.Action != plan.ActionWord(plan.Purge{}) || len(record.Events) > 1 { // a team's purge keeps the plan
-			return err == nil, err
-		}
-	}
-	return false, nil
 }
 
 // leaveTeam ends the membership. The copies become tracks of this machine, or are deleted.

@@ -17,11 +17,13 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/planloop/planloop/internal/review"
+	"github.com/planloop/planloop/internal/store"
 	"github.com/planloop/planloop/internal/store/postgres"
 	"github.com/planloop/planloop/internal/store/postgres/postgrestest"
 	"github.com/planloop/planloop/internal/teamserver"
 	"github.com/planloop/planloop/internal/teamwire"
 	"github.com/planloop/planloop/internal/testenv"
+	"github.com/planloop/planloop/plan"
 )
 
 // TestTeamScripts runs the stories of two machines and a team's server, at $SERVER, for the tokens $ANN and $BOB.
@@ -115,6 +117,34 @@ func TestTeamScripts(t *testing.T) {
 		}
 	}
 	testscript.Run(t, params)
+}
+
+// TestHistoryAfterPurges: a team's purge keeps the plan, so that there is something to purge on a machine that has left with it.
+func TestHistoryAfterPurges(t *testing.T) {
+	purged := plan.Record{Action: plan.ActionWord(plan.Purge{}), Events: make([]plan.Event, 1)}
+	keeping := purged
+	keeping.Events = make([]plan.Event, 2)
+	for name, c := range map[string]struct {
+		records []plan.Record
+		want    bool
+	}{
+		"none": {}, "purged": {records: []plan.Record{purged}}, "purged by a team": {[]plan.Record{keeping}, true},
+		"used again": {[]plan.Record{purged, {Action: "set_up"}}, true},
+	} {
+		got := hasHistory(func(yield func(plan.Record, error) bool) {
+			for _, record := range c.records {
+				if !yield(record, nil) {
+					return
+				}
+			}
+		})
+		if got != c.want {
+			t.Errorf("%s: %t", name, got)
+		}
+	}
+	if !hasHistory(func(yield func(plan.Record, error) bool) { yield(plan.Record{}, store.ErrDamaged) }) {
+		t.Error("a damaged log has no history")
+	}
 }
 
 type webKey struct{}
