@@ -100,7 +100,8 @@ func TestSharedWhileShown(t *testing.T) {
 		t.Errorf("after it was shared: %q", shared.Refused())
 	}
 	for _, of := range []*review.Workspace{local, shared} {
-		if _, err := of.Service.AddStepsAfter(t.Context(), codex, []plan.NewStep{{Spec: plan.Spec{Title: "More"}}}, nil); err == nil || !strings.Contains(err.Error(), "team") {
+		_, err := of.Service.AddStepsAfter(t.Context(), codex, []plan.NewStep{{Spec: plan.Spec{Title: "More"}}}, nil)
+		if err == nil || !strings.Contains(err.Error(), "team") {
 			t.Errorf("a change here: %v", err)
 		}
 	}

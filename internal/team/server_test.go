@@ -77,7 +77,8 @@ func newServer(t *testing.T) *server {
 	})
 	mux.HandleFunc("POST "+track+"share", func(w http.ResponseWriter, r *http.Request) {
 		var in teamwire.ShareRequest
-		if err := json.UnmarshalRead(r.Body, &in); err != nil || in.After != plan.Revision(len(s.shared)) || len(in.Records) == 0 && !in.Last {
+		err := json.UnmarshalRead(r.Body, &in)
+		if err != nil || in.After != plan.Revision(len(s.shared)) || len(in.Records) == 0 && !in.Last {
 			complain(w, &teamwire.Error{Code: teamwire.CodeInvalid, Problem: "not the next part"})
 			return
 		}

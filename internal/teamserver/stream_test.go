@@ -223,7 +223,8 @@ func TestAnImportEndsWithItsLastRecord(t *testing.T) {
 	bob.refuse(teamwire.CodeExists, "POST", trackPath+"do", bob.request(plan.ReportStep{Step: 1, Note: "too early"}))
 	_, err := w.db.Pool().Exec(t.Context(), "REVOKE INSERT ON audit FROM planloop_server")
 	check(t, err)
-	if status, _ := ann.call("POST", trackPath+"share", teamwire.ShareRequest{After: 2, Records: lines[2:], Last: true}, nil); status < 500 {
+	last := teamwire.ShareRequest{After: 2, Records: lines[2:], Last: true}
+	if status, _ := ann.call("POST", trackPath+"share", last, nil); status < 500 {
 		t.Fatalf("the import ended with %d, although it could not be noted", status)
 	}
 	_, err = w.db.Pool().Exec(t.Context(), "GRANT INSERT ON audit TO planloop_server")

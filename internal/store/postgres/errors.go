@@ -82,6 +82,7 @@ func isLost(err error) bool {
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return false
 	}
-	return err != nil && (pgconn.SafeToRetry(err) || errors.As(err, new(net.Error)) || errors.Is(err, net.ErrClosed) ||
-		errors.As(err, new(*pgconn.ConnectError)) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF))
+	isClosed := func(kind error) bool { return errors.Is(err, kind) }
+	return err != nil && (pgconn.SafeToRetry(err) || errors.As(err, new(net.Error)) || errors.As(err, new(*pgconn.ConnectError)) ||
+		slices.ContainsFunc([]error{net.ErrClosed, pgconn.ErrConnClosed, io.EOF, io.ErrUnexpectedEOF}, isClosed))
 }
