@@ -115,10 +115,7 @@ func (a Admin) Upgrade(ctx context.Context, team int64, to int, force bool) (old
 
 // DeleteTeam deletes a team with everything it has.
 func (a Admin) DeleteTeam(ctx context.Context, team int64) error {
-	return a.db.InTeam(ctx, team, func(tx pgx.Tx) error {
-		_, err := tx.Exec(ctx, "SELECT delete_team()")
-		return err
-	})
+	return a.db.Exec(ctx, team, "SELECT delete_team()")
 }
 
 // AddMember adds a member, or an earlier one again, without the tokens and passkeys of that time. It signs in with the account of an
@@ -249,16 +246,9 @@ type Token struct {
 }
 
 // Tokens lists the valid tokens of a team.
-func (a Admin) Tokens(ctx context.Context, team int64) (list []Token, err error) {
-	err = a.db.InTeam(ctx, team, func(tx pgx.Tx) error {
-		rows, err := tx.Query(ctx, `SELECT t.id, m.name, t.machine, t.role, t.created, t.expires, t.used FROM token t
-			JOIN member m ON m.id = t.member WHERE t.revoked IS NULL AND t.expires > now() ORDER BY m.name, t.id`)
-		if err == nil {
-			list, err = pgx.CollectRows(rows, pgx.RowToStructByPos[Token])
-		}
-		return err
-	})
-	return list, err
+func (a Admin) Tokens(ctx context.Context, team int64) ([]Token, error) {
+	return postgres.Collect(ctx, a.db, team, pgx.RowToStructByPos[Token], `SELECT t.id, m.name, t.machine, t.role, t.created, t.expires, t.used
+		FROM token t JOIN member m ON m.id = t.member WHERE t.revoked IS NULL AND t.expires > now() ORDER BY m.name, t.id`)
 }
 
 // RevokeToken ends a token at once.

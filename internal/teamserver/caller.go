@@ -195,10 +195,7 @@ func (s *Server) noteUse(ctx context.Context, c *caller, format int) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, callerWait)
 	defer cancel()
-	return s.db.InTeam(ctx, c.team, func(tx pgx.Tx) error {
-		_, err := tx.Exec(ctx, "UPDATE token SET used = now(), format = $2 WHERE id = $1", c.token, format)
-		return err
-	})
+	return s.db.Exec(ctx, c.team, "UPDATE token SET used = now(), format = $2 WHERE id = $1", c.token, format)
 }
 
 // maxLabel keeps the name member/label within plan.MaxName.

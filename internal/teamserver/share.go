@@ -113,11 +113,8 @@ func hasTrack() error {
 
 // dropEmptyClaim ends the claim of a track that others have begun, and not another request of the same import.
 func (s *Server) dropEmptyClaim(ctx context.Context, c *caller, t *track) error {
-	return s.db.InTeam(ctx, c.team, func(tx pgx.Tx) error {
-		_, err := tx.Exec(ctx, `DELETE FROM sharing WHERE track = $1 AND member = $2
-			AND NOT EXISTS (SELECT FROM record WHERE track = $1 AND seq = 1 AND starts_with(key, $3))`, t.id, c.memberID, shareKey)
-		return err
-	})
+	return s.db.Exec(ctx, c.team, `DELETE FROM sharing WHERE track = $1 AND member = $2
+		AND NOT EXISTS (SELECT FROM record WHERE track = $1 AND seq = 1 AND starts_with(key, $3))`, t.id, c.memberID, shareKey)
 }
 
 // endSharing notes an import. The database has ended its claim with the last record, but for a schema before 9.

@@ -118,11 +118,11 @@ func (s *Server) createTrack(ctx context.Context, c *caller, workspace, name str
 	}
 	var workspaces, tracks int
 	var isKnown bool
-	err := s.db.InTeam(ctx, c.team, func(tx pgx.Tx) error {
-		return tx.QueryRow(ctx, `SELECT count(*), coalesce(bool_or(name = $2), false),
-			(SELECT count(*) FROM track t JOIN workspace w ON w.id = t.workspace WHERE w.team = $1 AND w.name = $2)
-			FROM workspace WHERE team = $1`, c.team, workspace).Scan(&workspaces, &isKnown, &tracks)
-	})
+	_, err := postgres.Collect(ctx, s.db, c.team, func(row pgx.CollectableRow) (none struct{}, err error) {
+		return none, row.Scan(&workspaces, &isKnown, &tracks)
+	}, `SELECT count(*), coalesce(bool_or(name = $2), false),
+		(SELECT count(*) FROM track t JOIN workspace w ON w.id = t.workspace WHERE w.team = $1 AND w.name = $2)
+		FROM workspace WHERE team = $1`, c.team, workspace)
 	switch {
 	case err != nil:
 		return err
@@ -260,20 +260,15 @@ func (p presence) Touch(string) {}
 func (p presence) Join(string) (leave func()) { return func() {} }
 
 // Agents implements verbs.Hooks: it lists the agents that have called over MCP lately: no hook holds their hosts.
-func (p presence) Agents() (all []verbs.ActiveAgent) {
+func (p presence) Agents() []verbs.ActiveAgent {
 	ctx, cancel := context.WithTimeout(context.Background(), presenceWait)
 	defer cancel()
-	err := p.server.db.InTeam(ctx, p.track.team, func(tx pgx.Tx) error {
-		rows, err := tx.Query(ctx, `SELECT name FROM sighting WHERE workspace = $1 AND heard IS NULL AND at > now() - $2::interval
-			ORDER BY name`, p.track.workspace, mcpIdle)
-		if err == nil {
-			all, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (a verbs.ActiveAgent, err error) {
-				a.HTTP = true
-				return a, row.Scan(&a.Agent)
-			})
-		}
-		return err
-	})
+	all, err := postgres.Collect(ctx, p.server.db, p.track.team, func(row pgx.CollectableRow) (verbs.ActiveAgent, error) {
+		agent := verbs.ActiveAgent{HTTP: true}
+		err := row.Scan(&agent.Agent)
+		return agent, err
+	}, `SELECT name FROM sighting WHERE workspace = $1 AND heard IS NULL AND at > now() - $2::interval ORDER BY name`,
+		p.track.workspace, mcpIdle)
 	if err != nil {
 		p.server.log.Warn("the agents at work cannot be read", "error", err)
 	}

@@ -103,10 +103,7 @@ func (s *Server) sendNotice(ctx context.Context, n dueNotice) {
 	if err != nil && n.tries < mostTries {
 		return
 	}
-	if err := s.db.InTeam(ctx, n.team, func(tx pgx.Tx) error {
-		_, err := tx.Exec(ctx, "DELETE FROM notice WHERE id = $1", n.id)
-		return err
-	}); err != nil && s.ending.Err() == nil {
+	if err := s.db.Exec(ctx, n.team, "DELETE FROM notice WHERE id = $1", n.id); err != nil && s.ending.Err() == nil {
 		s.log.Warn("a notice may be sent twice", "error", err)
 	}
 }

@@ -189,6 +189,12 @@ func Collect[T any](ctx context.Context, db *DB, team int64, row pgx.RowToFunc[T
 	return found, err
 }
 
+// Exec runs a statement of a team, which may run twice: it is sent again while the database restarts.
+func (db *DB) Exec(ctx context.Context, team int64, statement string, args ...any) error {
+	_, err := Collect(ctx, db, team, func(pgx.CollectableRow) (none struct{}, err error) { return none, nil }, statement, args...)
+	return err
+}
+
 // runBatch runs one query as a transaction of a team, in one round trip.
 func runBatch[T any](ctx context.Context, db *DB, team int64, row pgx.RowToFunc[T], query string, args ...any) ([]T, error) {
 	batch := &pgx.Batch{}

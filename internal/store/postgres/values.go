@@ -32,7 +32,7 @@ func (l *Log) PutValue(ctx context.Context, value []byte) (string, error) {
 	if value == nil {
 		value = []byte{} // not null
 	}
-	if _, err := Collect(ctx, l.db, l.team, noColumns, putQuery, l.track, name, value); err != nil {
+	if err := l.db.Exec(ctx, l.team, putQuery, l.track, name, value); err != nil {
 		return "", err
 	}
 	if _, err := l.Value(ctx, name); err != nil { // no such track
@@ -40,8 +40,6 @@ func (l *Log) PutValue(ctx context.Context, value []byte) (string, error) {
 	}
 	return name, nil
 }
-
-func noColumns(pgx.CollectableRow) (struct{}, error) { return struct{}{}, nil }
 
 // Value implements store.Log.
 func (l *Log) Value(ctx context.Context, name string) ([]byte, error) {
@@ -100,8 +98,7 @@ func (l *Log) SaveSnapshot(ctx context.Context, s store.Snapshot) error {
 	if err != nil {
 		return err
 	}
-	_, err = Collect(ctx, l.db, l.team, noColumns, dropQuery, l.track, keptSnapshots)
-	return err
+	return l.db.Exec(ctx, l.team, dropQuery, l.track, keptSnapshots)
 }
 
 // kept is a row of snapshotQuery.
