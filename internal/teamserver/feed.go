@@ -136,42 +136,40 @@ func (s *Server) joinFeed(c *caller, workspace int64, name string) (<-chan teamw
 	return events, leave, nil
 }
 
-// feedEvery is the time between two looks at the database without a notice.
-const feedEvery = 2 * time.Second
+// feedWait bounds a read of heads, and is the time until the next one after a failure.
+const feedWait = 2 * time.Second
 
 // follow reads the heads of the workspace after each notice of a track of its team, and tells the streams.
 func (s *Server) follow(ctx context.Context, f *feed) {
 	grown, err := s.db.WatchTeam(ctx, f.team)
 	if err != nil {
-		s.log.Warn("a team is not watched, only polled", "error", err)
+		return // the server ends
 	}
-	tick := time.NewTicker(feedEvery)
-	defer tick.Stop()
-	var ids []int64               // of the tracks that grew
+	var ids []int64               // of the tracks that grew; nil: all tracks
 	elsewhere := map[int64]bool{} // tracks of the team's other workspaces
-	for all := true; ctx.Err() == nil; {
-		if all || len(ids) > 0 {
-			limited, cancel := context.WithTimeout(ctx, feedEvery)
+	var again <-chan time.Time    // after a failure
+	for {
+		if ids == nil || len(ids) > 0 {
+			limited, cancel := context.WithTimeout(ctx, feedWait)
 			heads, err := s.heads(limited, f.team, f.workspace, ids...)
 			cancel()
 			if err != nil && ctx.Err() == nil {
 				s.log.Warn("the heads of a workspace cannot be read", "error", err)
+				again = time.After(feedWait)
 			}
 			for _, id := range ids {
 				elsewhere[id] = err == nil && !slices.ContainsFunc(heads, func(h trackHead) bool { return h.id == id })
 			}
 			f.tell(heads)
 		}
-		all, ids = false, nil
 		select {
-		case <-ctx.Done():
 		case found, open := <-grown:
 			if !open {
-				grown = nil // the tick remains
+				return
 			}
 			ids = slices.DeleteFunc(found, func(id int64) bool { return elsewhere[id] })
-		case <-tick.C:
-			all = true
+		case <-again:
+			ids, again = nil, nil
 		}
 	}
 }
