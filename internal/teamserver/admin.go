@@ -214,7 +214,7 @@ func (a Admin) CreateToken(ctx context.Context, team int64, member string, role 
 	if !slices.Contains([]teamwire.Role{teamwire.RoleAgent, teamwire.RoleCI, teamwire.RoleMember, teamwire.RoleAdmin}, role) {
 		return "", unfit("a token cannot have the role %q; use agent, ci, member or admin", role)
 	}
-	token, hash := newToken()
+	token, hash := newSecret(tokenPrefix)
 	detail := map[string]any{"member": member, "role": role, "machine": machine, "valid": valid.String()}
 	return token, a.change(ctx, team, "create_token", detail, func(tx pgx.Tx) error {
 		var own teamwire.Role

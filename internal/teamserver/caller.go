@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
-	"encoding/base64"
 	"errors"
 	"fmt"
 	"math"
@@ -24,13 +23,10 @@ import (
 // tokenPrefix marks a token, so that scanners for secrets find it.
 const tokenPrefix = "plt_"
 
-// newToken returns a token and the hash that is kept of it. A token is random, so its plain hash
-// tells nothing.
-func newToken() (token string, hash []byte) {
-	secret := make([]byte, 32)
-	rand.Read(secret)
-	token = tokenPrefix + base64.RawURLEncoding.EncodeToString(secret)
-	return token, hashToken(token)
+// newSecret returns a random secret of 130 bits with a prefix, and the hash that is kept of it, which tells nothing.
+func newSecret(prefix string) (secret string, hash []byte) {
+	secret = prefix + rand.Text()
+	return secret, hashToken(secret)
 }
 
 func hashToken(token string) []byte {

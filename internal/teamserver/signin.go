@@ -3,7 +3,6 @@ package teamserver
 import (
 	"bytes"
 	"context"
-	"crypto/rand"
 	"encoding/binary"
 	"encoding/json" // go-webauthn's types are written for it
 	"errors"
@@ -29,15 +28,9 @@ const (
 	signInsPerSecond = 5 // from one address, which may be a proxy's
 )
 
-// newSecret returns a random secret and the hash that is kept of it.
-func newSecret() (secret string, hash []byte) {
-	secret = rand.Text()
-	return secret, hashToken(secret)
-}
-
 // Invite returns the secret of a new invitation, with which a member registers a passkey once.
 func (a Admin) Invite(ctx context.Context, team int64, member string) (secret string, err error) {
-	secret, hash := newSecret()
+	secret, hash := newSecret("")
 	return secret, a.change(ctx, team, "invite", map[string]any{"member": member}, func(tx pgx.Tx) error {
 		return forMember(ctx, tx, member, `INSERT INTO invitation (hash, team, member, expires)
 			SELECT $3, team, id, now() + $4::interval FROM member WHERE team = $1 AND name = $2 AND removed IS NULL`,
@@ -358,8 +351,8 @@ type entered struct {
 // enter signs a member in, in one transaction with f.
 func (p *people) enter(w http.ResponseWriter, r *http.Request, who *person, how signIn, f func(pgx.Tx) error) (any, error) {
 	ctx := r.Context()
-	secret, hash := newSecret()
-	key, keyHash := newSecret()
+	secret, hash := newSecret("")
+	key, keyHash := newSecret("")
 	if how.since.IsZero() {
 		how.since = p.clock.now()
 	}
