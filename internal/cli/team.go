@@ -308,28 +308,34 @@ func (a *app) leaveTeam(ctx context.Context, name string, keep bool) error {
 		if err != nil {
 			return err
 		}
-		for dir := range copies {
-			err = errors.Join(err, a.endCopy(ctx, workspace.FromState(dir), keep))
+		for dir, place := range copies {
+			err = errors.Join(err, a.endCopy(ctx, place, workspace.FromState(dir), keep))
 		}
-		n := len(copies)
-		if err := cmp.Or(err, team.Remove(folder, m.Team)); err != nil {
+		if err == nil {
+			err = team.Remove(folder, m.Team)
+		}
+		if err != nil {
 			return err
 		}
+		n := len(copies)
 		what := map[bool]string{true: "kept as tracks of this machine", false: "deleted"}[keep]
 		return a.printReply(map[string]any{"team": m.Team, "copies": n, "kept": keep},
 			fmt.Sprintf("Left %s; %s %s. Its token may still be valid: an admin can revoke it.", m.Team, plan.Pluralize(n, "copy"), what))
 	})
 }
 
-// endCopy makes a copy a track of this machine, or deletes it.
-func (a *app) endCopy(ctx context.Context, place workspace.Workspace, keep bool) error {
-	if err := os.Remove(filepath.Join(place.StateDir, team.PlaceFile)); err != nil || keep {
+// endCopy makes a copy a track of this machine, or deletes it. A copy that cannot be deleted stays one.
+func (a *app) endCopy(ctx context.Context, of team.Place, local workspace.Workspace, keep bool) error {
+	if err := os.Remove(filepath.Join(local.StateDir, team.PlaceFile)); err != nil || keep { // first, so that no process fills it again
 		return err
 	}
-	if err := a.purgeLog(ctx, place); err != nil || place.Track == "" {
-		return err
+	if err := a.purgeLog(ctx, local); err != nil {
+		return errors.Join(err, of.Save(local.StateDir))
 	}
-	return os.RemoveAll(place.StateDir)
+	if local.Track == "" {
+		return nil
+	}
+	return os.RemoveAll(local.StateDir)
 }
 
 func (a *app) purgeLog(ctx context.Context, place workspace.Workspace) error {

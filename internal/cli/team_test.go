@@ -20,6 +20,8 @@ import (
 	"github.com/planloop/planloop/internal/store"
 	"github.com/planloop/planloop/internal/store/postgres"
 	"github.com/planloop/planloop/internal/store/postgres/postgrestest"
+	"github.com/planloop/planloop/internal/store/sqlite"
+	"github.com/planloop/planloop/internal/team"
 	"github.com/planloop/planloop/internal/teamserver"
 	"github.com/planloop/planloop/internal/teamwire"
 	"github.com/planloop/planloop/internal/testenv"
@@ -36,12 +38,12 @@ func TestTeamScripts(t *testing.T) {
 	testenv.Check(t, err)
 	t.Cleanup(func() { server.EndStreams(); server.Close() })
 	admin := teamserver.NewAdmin(db, teamserver.Operator)
-	team, err := admin.CreateTeam(t.Context(), "acme")
+	acme, err := admin.CreateTeam(t.Context(), "acme")
 	testenv.Check(t, err)
 	tokens := map[string]string{}
 	for _, name := range []string{"ann", "bob"} {
-		testenv.Check(t, admin.AddMember(t.Context(), team, name, teamwire.RoleMember, ""))
-		token, err := admin.CreateToken(context.Background(), team, name, teamwire.RoleMember, name+"-laptop", time.Hour)
+		testenv.Check(t, admin.AddMember(t.Context(), acme, name, teamwire.RoleMember, ""))
+		token, err := admin.CreateToken(context.Background(), acme, name, teamwire.RoleMember, name+"-laptop", time.Hour)
 		testenv.Check(t, err)
 		tokens[name] = token
 	}
@@ -144,6 +146,39 @@ func TestHistoryAfterPurges(t *testing.T) {
 	}
 	if !hasHistory(func(yield func(plan.Record, error) bool) { yield(plan.Record{}, store.ErrDamaged) }) {
 		t.Error("a damaged log has no history")
+	}
+}
+
+// TestLeavingAgain leaves a team after a first try that could not delete the copy.
+func TestLeavingAgain(t *testing.T) {
+	u := userAt{t, t.TempDir()}
+	ws, a := u.plans("left"), u.in("left")
+	folder, _, err := a.teamFolders()
+	testenv.Check(t, err)
+	m := team.Membership{Address: "https://plans.example.com", Token: "plt_x", Team: "acme", Member: "ann"}
+	testenv.Check(t, m.Save(folder))
+	testenv.Check(t, team.Place{Team: "acme", Workspace: "shop", Track: "main"}.Save(ws.place.StateDir))
+	cancelled, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := a.leaveTeam(cancelled, "acme", false); err == nil {
+		t.Fatal("the copy was deleted in no time")
+	}
+	testenv.Check(t, a.leaveTeam(t.Context(), "acme", false))
+	log := sqlite.New(ws.place.StateDir, sqlite.Options{})
+	defer log.Close()
+	if hasHistory(log.Read(t.Context(), 0)) {
+		t.Error("the copy is left behind")
+	}
+}
+
+// TestFollowingEnds: a process stops following when it ends, also if it only opened other workspaces.
+func TestFollowingEnds(t *testing.T) {
+	hasStopped := false
+	a := userAt{t, t.TempDir()}.in("none")
+	a.stopFollowing = func() { hasStopped = true }
+	testenv.Check(t, a.close())
+	if !hasStopped {
+		t.Error("it still follows")
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/planloop/planloop/internal/engine"
@@ -96,12 +97,12 @@ func (a *app) followSoon(ctx context.Context) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	done := make(chan struct{})
 	begin := time.AfterFunc(followAfter, func() { defer close(done); follower.Run(ctx) })
-	a.stopFollowing = func() {
+	a.stopFollowing = sync.OnceFunc(func() {
 		cancel()
 		if !begin.Stop() {
 			<-done
 		}
-	}
+	})
 }
 
 // refreshCopies brings up to date the copies of a workspace's tracks, and of those of all workspaces at the paths, so that their planning

@@ -5,8 +5,10 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -59,7 +61,7 @@ type app struct {
 	tracksMu sync.Mutex
 	tracks   map[string]*app // for the opened other tracks, also of other workspaces, by state folder; guarded by tracksMu
 
-	stopFollowing func() // ends the follower of teams' tracks; nil: this process has none
+	stopFollowing func() // ends the follower of teams' tracks; nil: this process has none; guarded by tracksMu
 
 	opening  sync.Mutex
 	ws       atomic.Pointer[openWorkspace] // written under opening, read without a lock
@@ -230,16 +232,19 @@ func (a *app) state(ctx context.Context) (*openWorkspace, plan.State, error) {
 }
 
 func (a *app) close() error {
+	a.tracksMu.Lock()
+	tracks, stop := slices.Collect(maps.Values(a.tracks)), a.stopFollowing
+	a.tracksMu.Unlock()
+	if stop != nil {
+		stop()
+	}
 	var failed error
-	for _, other := range a.tracks {
+	for _, other := range tracks {
 		failed = errors.Join(failed, other.close())
 	}
 	ws := a.ws.Load()
 	if ws == nil {
 		return failed
-	}
-	if a.stopFollowing != nil {
-		a.stopFollowing()
 	}
 	for _, ws := range append(a.replaced, ws) {
 		ws.notices.close(a)
