@@ -86,7 +86,8 @@ func (a *app) inTeam(name string, do func(*team.Client, team.Membership) error) 
 	case len(all) == 0:
 		return plan.Refuse(plan.NotFound, "", "this machine is in no team", "join one: planloop team join URL")
 	case i < 0 && name == "":
-		return plan.Refuse(plan.Conflict, "", "this machine is in several teams", "name one of "+strings.Join(names, ", "))
+		return plan.Refuse(plan.Conflict, "", "this machine is in several teams: "+strings.Join(names, ", "),
+			"name one after the command, or as --in TEAM/NAME for a track")
 	case i < 0:
 		return plan.Refuse(plan.NotFound, "", "this machine is not in team "+plan.Quote(name), "use one of "+strings.Join(names, ", "))
 	}
@@ -159,7 +160,7 @@ func (a *app) placeIn(here workspace.Workspace, named, track string) (p team.Pla
 	p.Track = track
 	if p.Team, p.Workspace, _ = strings.Cut(named, "/"); named != "" {
 		if p.Workspace == "" {
-			return p, plan.Refuse(plan.InvalidInput, "--in", plan.Quote(named)+" names no team", "write TEAM/NAME")
+			return p, plan.Refuse(plan.InvalidInput, "--in", plan.Quote(named)+" does not name a workspace", "write TEAM/NAME")
 		}
 		return p, cmp.Or(teamwire.CheckName("team", p.Team), teamwire.CheckName("workspace", p.Workspace))
 	}

@@ -13,7 +13,6 @@ import (
 
 	"github.com/planloop/planloop/internal/outbound"
 	"github.com/planloop/planloop/internal/safetext"
-	"github.com/planloop/planloop/internal/session"
 	"github.com/planloop/planloop/internal/teamwire"
 	"github.com/planloop/planloop/plan"
 )
@@ -179,8 +178,6 @@ func (c *Client) explain(wrong teamwire.Error) error {
 	clean := func(text string) string { return outbound.Redact(safetext.Line(plan.Shorten(text, 500)), c.token) }
 	explained := &teamwire.Error{Code: wrong.Code, Problem: clean(wrong.Problem), Fix: clean(wrong.Fix)}
 	switch wrong.Code {
-	case teamwire.CodeChanged:
-		return session.ErrChanged
 	case teamwire.CodeRefused:
 		if wrong.Refusal != nil {
 			return wrong.Refusal

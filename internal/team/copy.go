@@ -140,7 +140,7 @@ func (c *Copy) Decide(ctx context.Context, r session.Request, after store.Head) 
 		}
 		offline.MayHaveChanged = true // by the first try, whatever this one failed for
 	}
-	if isCode(err, teamwire.CodeChain) {
+	if isCode(err, teamwire.CodeChain) || isCode(err, teamwire.CodeChanged) {
 		err = session.ErrChanged
 	}
 	return session.Feed{Head: reply.Head, Records: reply.Records, More: reply.More, Own: reply.Seq}, err

@@ -164,7 +164,7 @@ func TestComplaints(t *testing.T) {
 	for code, want := range map[teamwire.Code]string{
 		teamwire.CodeUpdate: "offline since", teamwire.CodeUnready: "offline since", teamwire.CodeTooMany: "offline since",
 		teamwire.CodeToken: "planloop team join", teamwire.CodeForbidden: "a problem\\x1b[31m; a fix", teamwire.CodeNotFound: "a problem",
-		teamwire.CodeChanged: "changed at the same time", teamwire.CodeRefused: "a problem",
+		teamwire.CodeChanged: "a problem", teamwire.CodeRefused: "a problem",
 	} {
 		s.refused.Store(&teamwire.Error{Code: code, Problem: "a problem\x1b[31m", Fix: "a fix"})
 		_, failed := l.copy.Decide(t.Context(), session.Request{Action: begun("")}, store.Head{})
@@ -174,6 +174,12 @@ func TestComplaints(t *testing.T) {
 		if err := l.do(t, begun("")); err == nil || !strings.Contains(err.Error(), want) && code != teamwire.CodeForbidden ||
 			strings.Contains(err.Error(), "\x1b") {
 			t.Errorf("%s: got %v", code, err)
+		}
+		if errors.Is(failed, session.ErrChanged) != (code == teamwire.CodeChanged) {
+			t.Errorf("%s: a change says %v", code, failed)
+		}
+		if _, err := l.copy.Share(t.Context(), l.log); err == nil || code == teamwire.CodeChanged && !strings.Contains(err.Error(), "a fix") {
+			t.Errorf("%s: sharing says %v", code, err)
 		}
 	}
 }
