@@ -178,7 +178,8 @@ func TestComplaints(t *testing.T) {
 		if errors.Is(failed, session.ErrChanged) != (code == teamwire.CodeChanged) {
 			t.Errorf("%s: a change says %v", code, failed)
 		}
-		if _, err := l.copy.Share(t.Context(), l.log); err == nil || code == teamwire.CodeChanged && !strings.Contains(err.Error(), "a fix") {
+		_, err := l.copy.Share(t.Context(), l.log)
+		if err == nil || code == teamwire.CodeChanged && !strings.Contains(err.Error(), "a fix") {
 			t.Errorf("%s: sharing says %v", code, err)
 		}
 	}

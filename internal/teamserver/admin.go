@@ -247,7 +247,8 @@ type Token struct {
 
 // Tokens lists the valid tokens of a team.
 func (a Admin) Tokens(ctx context.Context, team int64) ([]Token, error) {
-	return postgres.Collect(ctx, a.db, team, pgx.RowToStructByPos[Token], `SELECT t.id, m.name, t.machine, t.role, t.created, t.expires, t.used
+	return postgres.Collect(ctx, a.db, team, pgx.RowToStructByPos[Token],
+		`SELECT t.id, m.name, t.machine, t.role, t.created, t.expires, t.used
 		FROM token t JOIN member m ON m.id = t.member WHERE t.revoked IS NULL AND t.expires > now() ORDER BY m.name, t.id`)
 }
 
