@@ -390,8 +390,8 @@ type hookReports struct {
 func (h hookReports) Agents() []verbs.ActiveAgent {
 	var all []verbs.ActiveAgent
 	for _, one := range h.Registry.Agents() {
-		work := verbs.ActiveAgent{Agent: h.named(one.Client), Self: one.IsSelf, HTTP: one.HTTP, Host: one.Sign.Host,
-			Answered: one.Sign.ToolChecked}
+		work := verbs.ActiveAgent{Agent: h.copied.Actor(plan.NewActor(plan.ChannelMCP, one.Client)).Name, Self: one.IsSelf,
+			HTTP: one.HTTP, Host: one.Sign.Host, Answered: one.Sign.ToolChecked}
 		for _, call := range one.Unseen {
 			work.Unseen = append(work.Unseen, verbs.UnseenCall(call))
 		}
@@ -406,11 +406,6 @@ func (h hookReports) Agents() []verbs.ActiveAgent {
 		all = append(all, work)
 	}
 	return all
-}
-
-// named returns an agent's name on the track.
-func (h hookReports) named(agent string) string {
-	return h.copied.Actor(plan.NewActor(plan.ChannelMCP, agent)).Name
 }
 
 // otherTrack returns the track that all of the sessions are on, if it is another one than this; else "".

@@ -118,12 +118,8 @@ func (s *Session) doShared(ctx context.Context, by plan.Actor, a plan.Action, pr
 
 // outcomeAt returns the effect of a record.
 func (s *Session) outcomeAt(ctx context.Context, seq plan.Revision) (o Outcome, err error) {
-	if o.Before, _, err = s.stateAt(ctx, max(seq-1, 1), seq-1); err != nil {
-		return o, err
-	}
-	for record, err := range s.log.Read(ctx, seq-1) {
-		o.After, o.Events = plan.Fold(o.Before, record), record.Events
-		return o, err
+	for change, err := range s.Changes(ctx, seq-1, false) {
+		return Outcome{change.Before, plan.Fold(change.Before, change.Record), change.Record.Events}, err
 	}
 	return o, fmt.Errorf("%w: record %d is missing", store.ErrDamaged, seq)
 }

@@ -90,25 +90,17 @@ func (c *Copy) call(ctx context.Context, method, rest string, in, out any) error
 	return err
 }
 
-// checkJoined refuses to fill a copy again that this machine has left: another process may still follow it.
-func (c *Copy) checkJoined() error {
+// Pull implements session.Decider. It does not fill a copy again that this machine has left: another process may still follow it.
+func (c *Copy) Pull(ctx context.Context, after store.Head) (feed session.Feed, err error) {
 	if _, joined, _ := PlaceOf(c.dir); !joined {
-		return plan.Refuse(plan.Conflict, "", "this machine has left the track's team", "join and pull it again: planloop team join URL")
-	}
-	return nil
-}
-
-// Pull implements session.Decider.
-func (c *Copy) Pull(ctx context.Context, after store.Head) (session.Feed, error) {
-	if err := c.checkJoined(); err != nil {
-		return session.Feed{}, err
+		return feed, plan.Refuse(plan.Conflict, "", "this machine has left the track's team", "join and pull it again: planloop team join URL")
 	}
 	var reply teamwire.Records
 	read := func(after store.Head) error {
 		query := fmt.Sprintf("records?chain=%s&after=%d&wait=%s", url.QueryEscape(after.Chain), after.Seq, c.client.wait)
 		return c.call(ctx, http.MethodGet, query, nil, &reply)
 	}
-	err := read(after)
+	err = read(after)
 	if isCode(err, teamwire.CodeChain) {
 		err = read(store.Head{})
 	}
