@@ -220,7 +220,7 @@ func (s *Session) Purge(ctx context.Context, by plan.Actor) error {
 		return err
 	}
 	first := plan.Record{Seq: 1, Action: plan.ActionWord(purge), Actor: by, Time: facts.Now, Phase: plan.PhaseInactive, Events: events}
-	head, err = s.log.Purge(ctx, first)
+	head, err = s.log.Purge(ctx, store.NewChain(), first)
 	if err != nil {
 		return err
 	}

@@ -189,14 +189,12 @@ func (s *Session) adoptRecord(ctx context.Context, chain string, r plan.Record) 
 	var err error
 	if !begins {
 		head, err = s.append(ctx, r)
-	} else if log, ok := s.log.(store.Copy); ok {
+	} else {
 		if s.head.Seq > 0 {
 			s.opts.Logger.Info("a copy is replaced by the team's history", "chain", chain)
 		}
 		s.listOpen(r.IsOpen)
-		head, err = log.BeginChain(ctx, chain, r)
-	} else {
-		err = errors.New("this log cannot hold a team's records; use a track on disk")
+		head, err = s.log.Purge(ctx, chain, r)
 	}
 	if err != nil {
 		return Outcome{}, err

@@ -105,7 +105,7 @@ func (d *team) Decide(ctx context.Context, r session.Request, after store.Head) 
 var errOffline = errors.New("offline since 14:05; nothing was changed")
 
 // join returns a session on a copy, and the copy.
-func join(t *testing.T, d session.Decider) (*session.Session, store.Copy) {
+func join(t *testing.T, d session.Decider) (*session.Session, store.Log) {
 	t.Helper()
 	log := sqlite.New(t.TempDir(), sqlite.Options{})
 	s := session.New(log, session.Options{Decider: d})

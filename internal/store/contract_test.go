@@ -123,7 +123,7 @@ func testValues(t *testing.T, open opener) {
 			t.Errorf("a value called %q: %v", none, err)
 		}
 	}
-	testenv.Must(log.Purge(t.Context(), setUp(1)))(t)
+	testenv.Must(log.Purge(t.Context(), store.NewChain(), setUp(1)))(t)
 	if _, err := other.Value(t.Context(), name); !errors.Is(err, store.ErrNoValue) {
 		t.Errorf("after a purge: %v", err)
 	}
@@ -266,7 +266,7 @@ func testSince(t *testing.T, open opener) {
 		check(other, more)
 		known = mustHead(t, other)
 	}
-	testenv.Must(log.Purge(t.Context(), setUp(1)))(t)
+	testenv.Must(log.Purge(t.Context(), store.NewChain(), setUp(1)))(t)
 	for seq := plan.Revision(2); seq <= known.Seq+2; seq++ {
 		mustAppend(t, log, mark(seq, 2))
 	}
@@ -300,7 +300,7 @@ func testClose(t *testing.T, open opener) {
 	_, err = log.Snapshot(t.Context(), 0)
 	check("Snapshot", err)
 	check("SaveSnapshot", log.SaveSnapshot(t.Context(), store.Snapshot{}))
-	_, err = log.Purge(t.Context(), mark(1, 1))
+	_, err = log.Purge(t.Context(), store.NewChain(), mark(1, 1))
 	check("Purge", err)
 	for _, err := range log.Read(t.Context(), 0) {
 		check("Read", err)
@@ -390,7 +390,7 @@ func testSnapshots(t *testing.T, open opener) {
 func testSnapshotOfAnotherChain(t *testing.T, open opener) {
 	log := open()
 	old := fill(t, log, 1)
-	testenv.Must(log.Purge(t.Context(), setUp(2)))(t)
+	testenv.Must(log.Purge(t.Context(), store.NewChain(), setUp(2)))(t)
 	if err := log.SaveSnapshot(t.Context(), store.Snapshot{Head: old}); !errors.Is(err, store.ErrConflict) {
 		t.Errorf("saving it: %v, want ErrConflict", err)
 	}
@@ -421,10 +421,10 @@ func testPurge(t *testing.T, open opener) {
 	mustHead(t, other) // it remembers the old chain
 	first := mark(1, 1)
 	first.Events = []plan.Event{plan.HistoryPurged{Records: 20, At: first.Time}}
-	if _, err := log.Purge(t.Context(), mark(2, 1)); !errors.Is(err, store.ErrConflict) {
+	if _, err := log.Purge(t.Context(), store.NewChain(), mark(2, 1)); !errors.Is(err, store.ErrConflict) {
 		t.Errorf("a chain that begins with record 2: %v, want ErrConflict", err)
 	}
-	head := testenv.Must(log.Purge(t.Context(), first))(t)
+	head := testenv.Must(log.Purge(t.Context(), store.NewChain(), first))(t)
 	if head.Seq != 1 || head.Chain == old.Chain || head.Chain == "" {
 		t.Errorf("head %+v after the purge of %+v", head, old)
 	}
@@ -445,6 +445,6 @@ func testPurgeIsNoticed(t *testing.T, open opener) {
 	watcher, log := open(), open()
 	fill(t, log, 1)
 	grown := mustWatch(t, t.Context(), watcher)
-	testenv.Must(log.Purge(t.Context(), setUp(1)))(t)
+	testenv.Must(log.Purge(t.Context(), store.NewChain(), setUp(1)))(t)
 	await(t, grown)
 }

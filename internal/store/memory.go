@@ -36,9 +36,7 @@ type entry struct {
 	body  []byte
 }
 
-var (
-	_ Copy = (*Memory)(nil)
-)
+var _ Log = (*Memory)(nil)
 
 // NewMemory returns an empty log.
 func NewMemory() *Memory {
@@ -194,12 +192,7 @@ func (l *Memory) Watch(ctx context.Context) (<-chan struct{}, error) {
 }
 
 // Purge implements store.Log.
-func (l *Memory) Purge(ctx context.Context, first plan.Record) (Head, error) {
-	return l.BeginChain(ctx, NewChain(), first)
-}
-
-// BeginChain implements store.Copy.
-func (l *Memory) BeginChain(_ context.Context, chain string, first plan.Record) (Head, error) {
+func (l *Memory) Purge(_ context.Context, chain string, first plan.Record) (Head, error) {
 	if first.Seq != 1 {
 		return Head{}, fmt.Errorf("a chain begins with record 1, not %d: %w", first.Seq, ErrConflict)
 	}

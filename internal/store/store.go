@@ -78,8 +78,9 @@ type Log interface {
 	Watch(ctx context.Context) (<-chan struct{}, error)
 
 	// Purge deletes all records, values and snapshots and begins a new chain with first, which must
-	// have Seq 1. The caller holds the lock.
-	Purge(ctx context.Context, first plan.Record) (Head, error)
+	// have Seq 1. Its name is one that NewChain returned, for another log if this becomes a copy of
+	// that. The caller holds the lock.
+	Purge(ctx context.Context, chain string, first plan.Record) (Head, error)
 
 	// PutValue keeps a value outside the log, synced, and returns its name: the same for the same
 	// bytes. Put the value before appending a record that names it.
@@ -91,13 +92,6 @@ type Log interface {
 
 	// Close ends the use of the log. Later calls return ErrClosed.
 	Close() error
-}
-
-// Copy is a Log that can be the copy of another.
-type Copy interface {
-	Log
-	// BeginChain is Purge with the given name for the new chain, which must be a name that NewChain returned for another log.
-	BeginChain(ctx context.Context, chain string, first plan.Record) (Head, error)
 }
 
 // Errors of a Log, to match with errors.Is. The text of the wrapping error names the file and the

@@ -93,7 +93,8 @@ func (c *Copy) call(ctx context.Context, method, rest string, in, out any) error
 // Pull implements session.Decider. It does not fill a copy again that this machine has left: another process may still follow it.
 func (c *Copy) Pull(ctx context.Context, after store.Head) (feed session.Feed, err error) {
 	if _, joined, _ := PlaceOf(c.dir); !joined {
-		return feed, plan.Refuse(plan.Conflict, "", "this machine has left the track's team", "join and pull it again: planloop team join URL")
+		return feed, plan.Refuse(plan.Conflict, "", "this machine has left the track's team",
+			"join and pull it again: planloop team join URL")
 	}
 	var reply teamwire.Records
 	read := func(after store.Head) error {

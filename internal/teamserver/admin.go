@@ -355,7 +355,7 @@ func (a Admin) PurgeHistory(ctx context.Context, team int64, workspace, name str
 		if err != nil {
 			return 0, err
 		}
-		_, err = log.Purge(ctx, a.presentPlan(state))
+		_, err = log.Purge(ctx, store.NewChain(), a.presentPlan(state))
 		if errors.Is(err, store.ErrConflict) && ctx.Err() == nil {
 			continue // a server has changed the track since
 		}

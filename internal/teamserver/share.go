@@ -161,7 +161,9 @@ func (t *track) importRecords(ctx context.Context, head store.Head, after plan.R
 	log := rightsLog{t.log}
 	add := log.Append
 	if after < head.Seq {
-		add = log.Purge
+		add = func(ctx context.Context, r plan.Record) (store.Head, error) {
+			return log.Purge(ctx, store.NewChain(), r)
+		}
 	}
 	for _, record := range records {
 		ctx := store.WithKey(ctx, shareKey+rand.Text())

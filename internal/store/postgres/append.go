@@ -170,7 +170,7 @@ func (l *Log) findOwn(ctx context.Context, c change) (hash store.Hash, found boo
 }
 
 // Purge implements store.Log. It replaces what this handle has read: after an append by another server it is a conflict.
-func (l *Log) Purge(ctx context.Context, first plan.Record) (store.Head, error) {
+func (l *Log) Purge(ctx context.Context, chain string, first plan.Record) (store.Head, error) {
 	c, err := l.prepare(ctx, first)
 	if err != nil {
 		return store.Head{}, err
@@ -183,7 +183,7 @@ func (l *Log) Purge(ctx context.Context, first plan.Record) (store.Head, error) 
 	if err != nil {
 		return store.Head{}, err
 	}
-	after := store.Head{Chain: store.NewChain(), Seq: 1, Hash: store.Hash{}.Next(c.line), Phase: first.Phase}
+	after := store.Head{Chain: chain, Seq: 1, Hash: store.Hash{}.Next(c.line), Phase: first.Phase}
 	l.releaseRow()
 	err = l.db.retry(ctx, func(ctx context.Context, _ int) error {
 		done, err := runBatch(ctx, l.db, l.team, pgx.RowTo[bool], `SELECT purge_track($1, $2, $3, $4, $5, $6, $7)

@@ -227,7 +227,7 @@ func TestLostAnswer(t *testing.T) {
 	_, _, err := log.Since(t.Context(), log.Known())
 	testenv.Check(t, err)
 	p.cut.Store(&cut{word: "note 1\"", answered: true})
-	head := testenv.Must(log.Purge(t.Context(), mark(1, 1)))(t)
+	head := testenv.Must(log.Purge(t.Context(), store.NewChain(), mark(1, 1)))(t)
 	if now := testenv.Must(log.Head(t.Context()))(t); now != head || p.commits.Load() != 4 {
 		t.Errorf("the purge returned %+v, the head is %+v after %d lost answers", head, now, p.commits.Load())
 	}

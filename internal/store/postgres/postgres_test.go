@@ -110,7 +110,7 @@ func TestTeamsAreApart(t *testing.T) {
 	for what, err := range map[string]error{
 		"Append": second(other.Append(t.Context(), mark(3, 1))), "Head": second(other.Head(t.Context())),
 		"Value": second(other.Value(t.Context(), name)), "PutValue": second(other.PutValue(t.Context(), []byte("theirs"))),
-		"Purge": second(other.Purge(t.Context(), mark(1, 1))),
+		"Purge": second(other.Purge(t.Context(), store.NewChain(), mark(1, 1))),
 	} {
 		if err == nil {
 			t.Errorf("%s reached another team's track", what)
@@ -188,7 +188,7 @@ func TestPurgeDeletes(t *testing.T) {
 	head := fill(t, log, 5)
 	testenv.Must(log.PutValue(t.Context(), []byte("secret")))(t)
 	testenv.Check(t, log.SaveSnapshot(t.Context(), store.Snapshot{Head: head}))
-	testenv.Must(log.Purge(t.Context(), mark(1, 2)))(t)
+	testenv.Must(log.Purge(t.Context(), store.NewChain(), mark(1, 2)))(t)
 	var records, values, snapshots int
 	testenv.Check(t, db.Pool().QueryRow(t.Context(), `SELECT (SELECT count(*) FROM record), (SELECT count(*) FROM value),
 		(SELECT count(*) FROM snapshot)`).Scan(&records, &values, &snapshots))
@@ -205,13 +205,13 @@ func TestPurgeLosesNoChange(t *testing.T) {
 	log := db.Log(team, track)
 	head := fill(t, log, 2)
 	testenv.Must(other.Log(team, track).Append(t.Context(), mark(3, 1)))(t)
-	if _, err := log.Purge(t.Context(), mark(1, 1)); !errors.Is(err, store.ErrConflict) {
+	if _, err := log.Purge(t.Context(), store.NewChain(), mark(1, 1)); !errors.Is(err, store.ErrConflict) {
 		t.Errorf("a purge without the last record: %v", err)
 	}
 	if _, _, err := log.Since(t.Context(), head); err != nil {
 		t.Fatal(err)
 	}
-	if head := testenv.Must(log.Purge(t.Context(), mark(1, 1)))(t); head.Seq != 1 {
+	if head := testenv.Must(log.Purge(t.Context(), store.NewChain(), mark(1, 1)))(t); head.Seq != 1 {
 		t.Errorf("the purged log ends at %d", head.Seq)
 	}
 }
@@ -240,7 +240,7 @@ func TestKeys(t *testing.T) {
 			t.Errorf("a second append with the key: %v", err)
 		}
 	}
-	testenv.Must(log.Purge(store.WithKey(t.Context(), "k3"), mark(1, 1)))(t)
+	testenv.Must(log.Purge(store.WithKey(t.Context(), "k3"), store.NewChain(), mark(1, 1)))(t)
 	if seq, first := seqOf(t, db, "k1"), seqOf(t, db, "k3"); seq != 0 || first != 1 {
 		t.Errorf("after a purge the keys are those of %d and %d", seq, first)
 	}
@@ -382,7 +382,7 @@ func TestServingRole(t *testing.T) {
 	head := fill(t, log, 3)
 	testenv.Must(log.PutValue(t.Context(), []byte("value")))(t)
 	testenv.Check(t, log.SaveSnapshot(t.Context(), store.Snapshot{Head: head}))
-	testenv.Must(log.Purge(t.Context(), mark(1, 1)))(t)
+	testenv.Must(log.Purge(t.Context(), store.NewChain(), mark(1, 1)))(t)
 	testenv.Must(serving.EnsureTrack(t.Context(), team, "shop", "second"))(t)
 	for _, statement := range []string{`DELETE FROM record`, `UPDATE record SET phase = ''`,
 		`ALTER TABLE record DISABLE ROW LEVEL SECURITY`} {

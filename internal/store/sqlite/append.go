@@ -284,12 +284,7 @@ func (w *writer) close() error {
 }
 
 // Purge implements store.Log.
-func (l *Log) Purge(ctx context.Context, first plan.Record) (store.Head, error) {
-	return l.BeginChain(ctx, store.NewChain(), first)
-}
-
-// BeginChain implements store.Copy.
-func (l *Log) BeginChain(ctx context.Context, chain string, first plan.Record) (store.Head, error) {
+func (l *Log) Purge(ctx context.Context, chain string, first plan.Record) (store.Head, error) {
 	if first.Seq != 1 {
 		return store.Head{}, fmt.Errorf("a chain begins with record 1, not %d: %w", first.Seq, store.ErrConflict)
 	}

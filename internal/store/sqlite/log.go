@@ -64,7 +64,7 @@ type Log struct {
 	closed  bool
 }
 
-var _ store.Copy = (*Log)(nil)
+var _ store.Log = (*Log)(nil)
 
 // New returns the log in dir. Nothing is opened or created yet.
 func New(dir string, opts Options) *Log {

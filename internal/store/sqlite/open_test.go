@@ -168,7 +168,7 @@ func TestRemainsOfAPurge(t *testing.T) {
 	log := sqlite.New(dir, sqlite.Options{})
 	defer log.Close()
 	first := setUp(1)
-	head := testenv.Must(log.Purge(t.Context(), first))(t)
+	head := testenv.Must(log.Purge(t.Context(), store.NewChain(), first))(t)
 	for _, name := range []string{"snapshot-300.json", filepath.Join("growth", "head")} {
 		write(t, filepath.Join(dir, name), content(t, filepath.Join(old, name)))
 	}

@@ -7,6 +7,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/planloop/planloop/internal/store"
 	"github.com/planloop/planloop/internal/store/sqlite"
 	"github.com/planloop/planloop/internal/testenv"
 	"github.com/planloop/planloop/plan"
@@ -25,7 +26,7 @@ func TestPurgeThatLeavesSomething(t *testing.T) {
 	t.Cleanup(func() { _ = syscall.Unmount(stuck, syscall.MNT_DETACH) })
 	log := sqlite.New(dir, sqlite.Options{})
 	defer log.Close()
-	_, err := log.Purge(t.Context(), plan.Record{Seq: 1, Action: "purge"})
+	_, err := log.Purge(t.Context(), store.NewChain(), plan.Record{Seq: 1, Action: "purge"})
 	if err == nil || !strings.Contains(err.Error(), "the history is deleted, but some files") || !strings.Contains(err.Error(), stuck) {
 		t.Errorf("got %v", err)
 	}
@@ -33,7 +34,7 @@ func TestPurgeThatLeavesSomething(t *testing.T) {
 		t.Errorf("the log ends at %d, %v", head.Seq, err)
 	}
 	testenv.Check(t, syscall.Unmount(stuck, 0))
-	if _, err := log.Purge(t.Context(), plan.Record{Seq: 1, Action: "purge"}); err != nil {
+	if _, err := log.Purge(t.Context(), store.NewChain(), plan.Record{Seq: 1, Action: "purge"}); err != nil {
 		t.Error(err)
 	}
 	if _, err := os.Stat(stuck); err == nil {
