@@ -101,6 +101,15 @@ func withRights(ctx context.Context, c *caller, read func(context.Context) (*cal
 	return context.WithValue(ctx, rightsInContext{}, &rights{now: c, read: read})
 }
 
+// endWithRights ends a request once its caller cannot be found any more.
+func endWithRights[T any](ctx context.Context, end func(), every time.Duration, find func(context.Context) (T, error)) {
+	repeat(ctx, every, func() {
+		if _, err := find(ctx); isWrong(err, teamwire.CodeToken) {
+			end()
+		}
+	})
+}
+
 // rightsLog is a log that appends only while the rights in the context last, or on conditions of the caller. If the team's rules have
 // changed, it finds the rights again and reports a conflict, after which a session decides again.
 type rightsLog struct{ *postgres.Log }

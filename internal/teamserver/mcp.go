@@ -74,22 +74,14 @@ func (s *Server) serveMCP(w http.ResponseWriter, r *http.Request, c *caller) (an
 	ctx, cancel := s.untilEnd(r.Context())
 	defer cancel()
 	token := r.Header.Get("Authorization")
-	go s.untilRevoked(ctx, cancel, token)
-	r = r.WithContext(withRights(ctx, c, func(ctx context.Context) (*caller, error) { return s.authenticate(ctx, token) }))
+	authenticate := func(ctx context.Context) (*caller, error) { return s.authenticate(ctx, token) }
+	go endWithRights(ctx, cancel, teamwire.Heartbeat, authenticate)
+	r = r.WithContext(withRights(ctx, c, authenticate))
 	path := *r.URL
 	path.Path = "/mcp"
 	r.URL = &path
 	m.handler.ServeHTTP(w, r)
 	return nil, nil
-}
-
-// untilRevoked cancels a request once its token is not valid any more.
-func (s *Server) untilRevoked(ctx context.Context, cancel func(), token string) {
-	repeat(ctx, teamwire.Heartbeat, func() {
-		if _, err := s.authenticate(ctx, token); isWrong(err, teamwire.CodeToken) {
-			cancel()
-		}
-	})
 }
 
 // useMCP returns the MCP server of a token and a track, which it keeps open from the first time on.

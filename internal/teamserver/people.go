@@ -186,22 +186,12 @@ func (p *people) review(w http.ResponseWriter, r *http.Request) {
 		p.failPage(w, r, err)
 		return
 	}
-	ctx, cancel := context.WithCancel(context.WithValue(p.acting(r, who), personKey{}, who))
+	ctx, cancel := p.untilEnd(context.WithValue(p.acting(r, who), personKey{}, who))
 	defer cancel()
-	defer context.AfterFunc(p.ending, cancel)()
 	if r.URL.Path == "/api/events" {
-		go p.endWithSignIn(r.WithContext(ctx), cancel)
+		go endWithRights(ctx, cancel, p.opts.CheckEvery, func(ctx context.Context) (*person, error) { return p.signedIn(r.WithContext(ctx)) })
 	}
 	page.ServeHTTP(w, r.WithContext(ctx))
-}
-
-// endWithSignIn ends a stream when its person is signed in no longer.
-func (p *people) endWithSignIn(r *http.Request, end func()) {
-	repeat(r.Context(), p.opts.CheckEvery, func() {
-		if _, err := p.signedIn(r); isWrong(err, teamwire.CodeToken) {
-			end()
-		}
-	})
 }
 
 // failPage writes an error in the words that the page's script reads.
