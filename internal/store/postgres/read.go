@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"math"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -13,6 +12,8 @@ import (
 	"github.com/planloop/planloop/internal/store"
 	"github.com/planloop/planloop/plan"
 )
+
+const headQuery = `SELECT chain, seq, hash, phase FROM track WHERE id = $1`
 
 // pageQuery returns the head with each of the records after $2, or once with nulls if there are none. A page has at most $3 records and
 // ends with the one that exceeds $4 bytes. Both are of one moment.
@@ -50,11 +51,17 @@ func scanRow(r pgx.CollectableRow) (is row, err error) {
 
 // head returns the end of the log; of an empty log it has the chain alone.
 func (l *Log) head(ctx context.Context) (store.Head, error) {
-	rows, err := l.page(ctx, math.MaxInt64, 0)
+	if err := l.checkOpen(); err != nil {
+		return store.Head{}, err
+	}
+	heads, err := Collect(ctx, l.db, l.team, pgx.RowToStructByPos[store.Head], headQuery, l.track)
 	if err != nil {
 		return store.Head{}, err
 	}
-	return rows[0].head, nil
+	if len(heads) == 0 {
+		return store.Head{}, errNoTrack
+	}
+	return heads[0], nil
 }
 
 // know remembers the end up to which the log's user knows it.
