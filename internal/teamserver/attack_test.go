@@ -258,6 +258,9 @@ func TestATokenEnds(t *testing.T) {
 	}
 	bob := w.as("bob", teamwire.RoleMember)
 	bob.must("GET", "/v1/me", nil, nil)
+	if text := "the token is " + bob.token; plan.Mask(text) == text {
+		t.Error("a token in a plan is not masked")
+	}
 	check(t, w.admin.RemoveMember(t.Context(), w.team, "bob"))
 	bob.refuse(teamwire.CodeToken, "GET", "/v1/me", nil)
 	check(t, w.admin.AddMember(t.Context(), w.team, "bob", teamwire.RoleMember, ""))

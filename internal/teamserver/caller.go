@@ -23,9 +23,9 @@ import (
 // tokenPrefix marks a token, so that scanners for secrets find it.
 const tokenPrefix = "plt_"
 
-// newSecret returns a random secret of 130 bits with a prefix, and the hash that is kept of it, which tells nothing.
+// newSecret returns a random secret with a prefix, and the hash that is kept of it, which tells nothing. It is long enough for plan.Mask.
 func newSecret(prefix string) (secret string, hash []byte) {
-	secret = prefix + rand.Text()
+	secret = prefix + rand.Text() + rand.Text()
 	return secret, hashToken(secret)
 }
 
@@ -138,7 +138,7 @@ func (l rightsLog) Append(ctx context.Context, r plan.Record) (store.Head, error
 }
 
 // Purge implements store.Log. It reads the rights again before.
-func (l rightsLog) Purge(ctx context.Context, first plan.Record) (store.Head, error) {
+func (l rightsLog) Purge(ctx context.Context, chain string, first plan.Record) (store.Head, error) {
 	by, _ := ctx.Value(rightsInContext{}).(*rights)
 	if by == nil {
 		return store.Head{}, errNoRights
@@ -148,7 +148,7 @@ func (l rightsLog) Purge(ctx context.Context, first plan.Record) (store.Head, er
 	if err := by.renew(ctx); err != nil {
 		return store.Head{}, err
 	}
-	return l.Log.Purge(ctx, first)
+	return l.Log.Purge(ctx, chain, first)
 }
 
 // renew reads the present rights. mu is held.

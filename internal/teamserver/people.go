@@ -189,7 +189,8 @@ func (p *people) review(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := p.untilEnd(context.WithValue(p.acting(r, who), personKey{}, who))
 	defer cancel()
 	if r.URL.Path == "/api/events" {
-		go endWithRights(ctx, cancel, p.opts.CheckEvery, func(ctx context.Context) (*person, error) { return p.signedIn(r.WithContext(ctx)) })
+		isIn := func(ctx context.Context) (*person, error) { return p.signedIn(r.WithContext(ctx)) }
+		go endWithRights(ctx, cancel, p.opts.CheckEvery, isIn)
 	}
 	page.ServeHTTP(w, r.WithContext(ctx))
 }

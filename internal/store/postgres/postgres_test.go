@@ -409,9 +409,9 @@ func TestAppendFollowsWhatWasDecidedOn(t *testing.T) {
 		},
 	} {
 		log, elsewhere := db.Log(team, track), other.Log(team, track)
-		head := testenv.Must(elsewhere.Purge(t.Context(), mark(1, 1)))(t)
+		head := testenv.Must(elsewhere.Purge(t.Context(), store.NewChain(), mark(1, 1)))(t)
 		testenv.Check(t, since(log, store.Head{}))
-		testenv.Must(elsewhere.Purge(t.Context(), mark(1, 2)))(t)
+		testenv.Must(elsewhere.Purge(t.Context(), store.NewChain(), mark(1, 2)))(t)
 		testenv.Check(t, read(log))
 		if _, err := log.Append(t.Context(), mark(2, 1)); !errors.Is(err, store.ErrConflict) {
 			t.Errorf("after the %s: an append that was decided on another chain: %v", name, err)
