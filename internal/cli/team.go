@@ -8,6 +8,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -18,6 +19,7 @@ import (
 	"github.com/planloop/planloop/internal/engine"
 	"github.com/planloop/planloop/internal/outbound"
 	"github.com/planloop/planloop/internal/presence"
+	"github.com/planloop/planloop/internal/safefile"
 	"github.com/planloop/planloop/internal/safetext"
 	"github.com/planloop/planloop/internal/session"
 	"github.com/planloop/planloop/internal/store/sqlite"
@@ -169,8 +171,13 @@ func (a *app) placeIn(here workspace.Workspace, named, track string) (p team.Pla
 		}
 	}
 	return p, a.inTeam("", func(_ *team.Client, m team.Membership) error {
+		config, _ := safefile.Read(filepath.Join(here.Path, ".git", "config"), 1<<20) // only to suggest a name
+		var remotes []string
+		for _, found := range regexp.MustCompile(`(?m)^\s*url\s*=\s*(\S+)`).FindAllSubmatch(config, -1) {
+			remotes = append(remotes, string(found[1]))
+		}
 		return plan.Refuse(plan.InvalidInput, "--in", "which workspace of the team is not clear",
-			"name it, such as --in "+m.Team+"/"+teamwire.Label(filepath.Base(here.Path)))
+			"name it, such as --in "+m.Team+"/"+team.SuggestWorkspace(remotes, here.Path))
 	})
 }
 

@@ -202,3 +202,15 @@ func save(folder, name string, value any, wrong error) error {
 	}
 	return safefile.WriteFile(filepath.Join(folder, name), append(data, '\n'), safefile.Options{Mode: safefile.FileMode})
 }
+
+// SuggestWorkspace returns a name for a workspace: from the address of one of its git remotes, else from its directory.
+func SuggestWorkspace(remotes []string, dir string) string {
+	for _, from := range append(remotes, dir) {
+		base := strings.TrimSuffix(strings.TrimRight(from, "/"), ".git")
+		name := teamwire.Label(base[strings.LastIndexAny(base, "/:\\")+1:])
+		if teamwire.CheckName("workspace", name) == nil {
+			return name
+		}
+	}
+	return "NAME"
+}

@@ -286,6 +286,12 @@ func TestLabels(t *testing.T) {
 	if got := m.Actor(plan.NewActor(plan.ChannelTerminal, "root")).Name; got != "ann" {
 		t.Errorf("the person is %q", got)
 	}
+	for want, from := range map[string][]string{"web-site": {"git@example.com:acme/Web_Site.git", "https://example.com/x/api/"},
+		"api": {"https://example.com/x/api/"}, "site": nil} {
+		if got := team.SuggestWorkspace(from, "/home/ann/site"); got != want {
+			t.Errorf("suggested %s, not %s", got, want)
+		}
+	}
 }
 
 // TestFollower follows the stream in one of two processes; the other takes over.
