@@ -95,7 +95,7 @@ func TestATeamIsMadeAndServed(t *testing.T) {
 		t.Errorf("an invitation without an address is refused with %v", err)
 	}
 	invitation := must(t, dsn, "invite", "blue", "ann", "--address", "https://plans.example.com")
-	if !regexp.MustCompile(`^https://plans\.example\.com/invite#[A-Z2-7]{26}\n$`).MatchString(invitation) {
+	if !regexp.MustCompile(`^https://plans\.example\.com/invite#[A-Z2-7]{52}\n$`).MatchString(invitation) {
 		t.Errorf("the invitation is %q", invitation)
 	}
 	address, stop := serve(t, dsn)
