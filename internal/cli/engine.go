@@ -100,7 +100,7 @@ func (e stepEngine) Run(ctx context.Context, o verbs.EngineOptions) (plan.StopRe
 		For: o.For, Only: o.Only})
 }
 
-// refuseGone refuses to run the plan of a workspace whose folder no longer exists.
+// refuseGone refuses to run the plan of a workspace without its folder.
 func refuseGone(folder string) error {
 	if gone := engine.WorkspaceGone(folder); gone != "" {
 		return plan.Refuse(plan.Conflict, "", gone, "bring the folder back, or run planloop in another one")

@@ -132,7 +132,7 @@ type reviewPage struct {
 	workspaces *reviewWorkspaces
 	server     *web.Server
 	address    string        // http://HOST:PORT
-	tty        io.ReadWriter // terminal of the person who may decide; nil: the page is view only
+	tty        io.ReadWriter // the deciding person's terminal; nil: the page is view only
 	why        string        // why the page is view only
 	close      func()
 
@@ -140,7 +140,7 @@ type reviewPage struct {
 	kept     atomic.Pointer[string] // the text with the last code, for a terminal that asks; nil: none, or it was shown
 }
 
-// newPage prepares the page of workspaces for the user who started this process. name is the host name it is served under, "" if none.
+// newPage prepares the page of workspaces for the user of this process. name is the host name it is served under, "" if none.
 func (a *app) newPage(d *reviewWorkspaces, looking web.ViewAccess, name string) (*reviewPage, error) {
 	p := &reviewPage{app: a, workspaces: d, why: a.whyNoPerson(), close: func() {}}
 	if p.why == "" && !a.detached {

@@ -186,7 +186,7 @@ func (a *app) phaseText(ws *openWorkspace, state plan.State, reply verbs.StatusR
 // listed is the most steps that a line of the status names.
 const listed = 3
 
-// workText says who works on which steps, or if no agent does, what comes next.
+// workText names the agents at work with their steps; without any, the next step.
 func (ws *openWorkspace) workText(state plan.State, c verbs.Caller) string {
 	switch mode := state.ModeNow(); state.PhaseNow() {
 	case plan.PhaseGathering:

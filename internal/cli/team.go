@@ -419,7 +419,10 @@ func (ws *openWorkspace) decidePlace() string {
 	if ws.copied == nil {
 		return ""
 	}
-	return "on the team's page: " + cmp.Or(ws.copied.DecidePage(), "none yet; ask the team's admin for planloop-server serve --address URL")
+	if page := ws.copied.DecidePage(); page != "" {
+		return "on the team's page: " + page
+	}
+	return "on the team's page, which its server does not have yet; ask the team's admin to start it with --address URL"
 }
 
 // checkDecidedHere refuses a command that decides about a shared track. It opens the team's page for a person.
@@ -436,5 +439,5 @@ func (a *app) checkDecidedHere(ctx context.Context) error {
 			fix = "decide in your browser, which opens " + page
 		}
 	}
-	return plan.Refuse(plan.Conflict, "", "no token decides about track "+ws.copied.Place.String()+", so nothing was changed", fix)
+	return plan.Refuse(plan.Conflict, "", "track "+ws.copied.Place.String()+" is a team's, so nothing was changed", fix)
 }

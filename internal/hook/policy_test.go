@@ -14,7 +14,7 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// TestPolicy: the calls that pass in planning mode of /work/app; all others are refused.
+// TestPolicy: the calls that pass in planning mode of /src/app; all others are refused.
 func TestPolicy(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("the paths are of Unix")
@@ -22,7 +22,7 @@ func TestPolicy(t *testing.T) {
 	policy := hook.Policy{
 		Guard: func(_ context.Context, path string) (toolbox.Hold, error) {
 			switch {
-			case strings.HasPrefix(path, "/work/app"):
+			case strings.HasPrefix(path, "/src/app"):
 				return toolbox.Hold{By: toolbox.PlanningMode}, nil
 			case path == "/broken":
 				return toolbox.Hold{}, errors.New("the disk failed")
@@ -34,13 +34,13 @@ func TestPolicy(t *testing.T) {
 		Find:          func(_ hook.Call, d hook.Definition) (string, bool) { return "", d.Name == "plain" },
 		SeesSubagents: func() bool { return false },
 		IsShadowed:    func(c hook.Call) bool { return strings.HasSuffix(c.Command, "planloop status") },
-		IsHostNote:    func(path string) bool { return path == "/work/app/.plans/a.md" },
+		IsHostNote:    func(path string) bool { return path == "/src/app/.plans/a.md" },
 		ReadOnlyTools: []string{"mcp__github__get_*"},
 	}
 	call := func(c hook.Call) hook.Call {
 		c.Moment = hook.BeforeTool
 		if c.Dir == "" {
-			c.Dir = "/work/app"
+			c.Dir = "/src/app"
 		}
 		return c
 	}
@@ -60,10 +60,10 @@ func TestPolicy(t *testing.T) {
 		"writing elsewhere":                {hook.Call{Effect: hook.Writes, Paths: []string{"/work/other/main.go"}}, ""},
 		"writing here, from elsewhere": {hook.Call{Effect: hook.Writes, Paths: []string{"../app/a"}, Dir: "/work/other"},
 			`"../app/a"`},
-		"writing elsewhere and here":      {hook.Call{Effect: hook.Writes, Paths: []string{"/tmp/a", "/work/app/a"}}, `"/work/app/a"`},
+		"writing elsewhere and here":      {hook.Call{Effect: hook.Writes, Paths: []string{"/tmp/a", "/src/app/a"}}, `"/src/app/a"`},
 		"writing nobody knows where":      {hook.Call{Effect: hook.Writes, Tool: "Patch"}, `"Patch" changes files`},
 		"writing where it cannot be told": {hook.Call{Effect: hook.Writes, Paths: []string{"/broken"}}, "the disk failed"},
-		"writing the host's own plan":     {hook.Call{Effect: hook.Writes, Paths: []string{"/work/app/.plans/a.md"}}, ""},
+		"writing the host's own plan":     {hook.Call{Effect: hook.Writes, Paths: []string{"/src/app/.plans/a.md"}}, ""},
 		"an unknown tool":                 {hook.Call{Tool: "Frob"}, `"Frob" may do more than read`},
 		"an unknown tool elsewhere":       {hook.Call{Tool: "Frob", Dir: "/work/other"}, ""},
 		"a subagent without hooks":        {hook.Call{Host: hook.Cursor, Effect: hook.Spawns, Tool: "Task"}, "a subagent"},

@@ -43,7 +43,7 @@ type Feed struct {
 	Own     plan.Revision // of the record of the decided action; 0 if nothing changed
 }
 
-// maxDecisions bounds the rounds of an action whose basis keeps changing.
+// maxDecisions bounds the rounds of an action while its basis keeps changing.
 const maxDecisions = 5
 
 // Pull appends the team's new records to the copy. Without a Decider it does nothing.

@@ -116,7 +116,7 @@ var (
 type keyInContext struct{}
 
 // WithKey returns a context for Append and Purge that stores key, which must be unique in the log, with the
-// record. An append whose key the log has fails with ErrRepeated.
+// record. An append with a key that the log has fails with ErrRepeated.
 func WithKey(ctx context.Context, key string) context.Context {
 	return context.WithValue(ctx, keyInContext{}, key)
 }

@@ -87,7 +87,7 @@ func (c *caller) relied(rules int64) *postgres.Relied {
 	return &postgres.Relied{Rules: min(c.rules, rules), Until: c.expires}
 }
 
-// rights are the caller of a request whose changes the session decides: on the page, over MCP, and while sharing.
+// rights are the caller of a request with changes that the session decides: on the page, over MCP, and while sharing.
 type rights struct {
 	mu   sync.Mutex
 	now  *caller

@@ -37,7 +37,7 @@ func parseWebhook(text string) (*url.URL, error) {
 	return address, nil
 }
 
-// dueNotice is a record about which a team's webhook is to be called. This server has claimed it.
+// dueNotice is a record for a team's webhook. This server has claimed it.
 type dueNotice struct {
 	id, team         int64
 	workspace, track string
@@ -84,7 +84,7 @@ func (s *Server) sendNotices() {
 	}
 }
 
-// sendNotice calls a webhook, and deletes the notice unless it is to be sent again.
+// sendNotice calls a webhook, and deletes the notice unless it must be sent again.
 func (s *Server) sendNotice(ctx context.Context, n dueNotice) {
 	ctx, cancel := context.WithTimeout(ctx, 2*webhookWait)
 	defer cancel()

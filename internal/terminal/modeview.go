@@ -46,7 +46,7 @@ func (v ModeView) Lines() []string {
 	return append(append(lines, ""), s.Next(v.Next)...)
 }
 
-// Phase returns the phase with who began it and when.
+// Phase returns the phase with its author and time.
 func (v ModeView) Phase() string {
 	phase, _, about, _ := v.phase()
 	if phase == off {

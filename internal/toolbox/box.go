@@ -141,7 +141,7 @@ type Guard func(ctx context.Context, path string) (Hold, error)
 // PlanningMode is Hold.By for the workspace's own planning mode.
 const PlanningMode = "planning mode"
 
-// ServerAway is Hold.By for a team's track whose server is out of reach.
+// ServerAway is Hold.By for a track of a team with its server out of reach.
 const ServerAway = "the team's server is out of reach"
 
 // Hold is the reason why only reading is allowed. The zero value means that writing is allowed.

@@ -82,7 +82,7 @@ func isLost(err error) bool {
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return false
 	}
-	isClosed := func(kind error) bool { return errors.Is(err, kind) }
+	is := func(kind error) bool { return errors.Is(err, kind) }
 	return err != nil && (pgconn.SafeToRetry(err) || errors.As(err, new(net.Error)) || errors.As(err, new(*pgconn.ConnectError)) ||
-		slices.ContainsFunc([]error{net.ErrClosed, pgconn.ErrConnClosed, io.EOF, io.ErrUnexpectedEOF}, isClosed))
+		slices.ContainsFunc([]error{net.ErrClosed, pgconn.ErrConnClosed, io.EOF, io.ErrUnexpectedEOF}, is))
 }

@@ -105,7 +105,7 @@ func (l *Log) noteConflict(ctx context.Context) {
 	}
 }
 
-// countConflict returns the state of the lock if the row is to be locked now. The handle is usable while its caller waits for that.
+// countConflict returns the state of the lock if its caller must lock the row now. Others can use the handle until then.
 func (l *Log) countConflict(hasRelied bool) *held {
 	l.mu.Lock()
 	defer l.mu.Unlock()
