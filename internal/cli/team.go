@@ -22,6 +22,7 @@ import (
 	"github.com/planloop/planloop/internal/safefile"
 	"github.com/planloop/planloop/internal/safetext"
 	"github.com/planloop/planloop/internal/session"
+	"github.com/planloop/planloop/internal/store"
 	"github.com/planloop/planloop/internal/store/sqlite"
 	"github.com/planloop/planloop/internal/team"
 	"github.com/planloop/planloop/internal/teamwire"
@@ -260,41 +261,51 @@ func (a *app) pullTrack(ctx context.Context, name, in string) error {
 		case isCopy:
 			return plan.Refuse(plan.Conflict, "", "track "+name+" is already a copy of "+copied.String(), "use it with --track "+name)
 		}
-		if err := a.checkNoEngine(local); err != nil {
-			return err
-		}
-		if moved, err := a.moveAside(ctx, local); err != nil {
-			return err
-		} else if moved != "" {
+		moved, err := a.moveAside(ctx, local, place)
+		if moved != "" {
 			text += " The local track " + name + " continues as " + moved + "."
 		}
-		if err := place.Save(local.StateDir); err != nil {
-			return err
+		if err == nil {
+			err = a.beginCopy(ctx, team.NewCopy(m, place, local.StateDir, client), local, text)
 		}
-		if err = a.beginCopy(ctx, team.NewCopy(m, place, local.StateDir, client), local, text); err != nil {
-			err = fmt.Errorf("%s It could not be filled: %w", text, err)
+		if err != nil && moved != "" {
+			err = fmt.Errorf("the local track %s continues as %s, but that of the team was not pulled: %w", name, moved, err)
 		}
 		return err
 	})
 }
 
-// moveAside copies the records of a local track to a new one, and returns its name; "" if there are none.
-func (a *app) moveAside(ctx context.Context, local workspace.Workspace) (string, error) {
-	from := sqlite.New(local.StateDir, sqlite.Options{})
-	defer from.Close()
-	if !hasHistory(from.Read(ctx, 0)) {
-		return "", nil
-	}
+// moveAside makes a local track the copy of a team's, and returns the name of the new track with its former records; "" if it had none.
+// Until then it holds the track's lock: a change by another process is either among these records, or refused by checkNotShared.
+func (a *app) moveAside(ctx context.Context, local workspace.Workspace, place team.Place) (moved string, err error) {
+	log := sqlite.New(local.StateDir, sqlite.Options{})
+	from := session.New(log, session.Options{Mark: local, Logger: a.logger()})
+	// a log of the team's own chain, kept before, could not be replaced: so it is purged
+	err = from.PurgeAfter(ctx, plan.NewActor(plan.ChannelTerminal, a.login()), func() (err error) {
+		if err := cmp.Or(checkNotShared(local.StateDir), a.checkNoEngine(local)); err != nil {
+			return err
+		}
+		if hasHistory(log.Read(ctx, 0)) {
+			if moved, err = a.copyTrack(ctx, local, log); err != nil {
+				return err
+			}
+		}
+		return place.Save(local.StateDir)
+	})
+	return moved, errors.Join(err, from.Close())
+}
+
+// copyTrack copies the log of a track to a new one, and returns its name.
+func (a *app) copyTrack(ctx context.Context, local workspace.Workspace, from store.Log) (string, error) {
 	to, err := local.BeginTrack("former "+local.TrackName(), sqlite.RemoveUnused)
 	if err != nil {
 		return "", err
 	}
-	s := session.New(sqlite.New(to.StateDir, sqlite.Options{}),
-		session.Options{Decider: team.LocalFeed{Log: from}, Mark: to, Logger: a.logger()})
-	if err := errors.Join(s.Pull(ctx), s.Close(), team.CopyValues(to.StateDir, local.StateDir)); err != nil {
-		return "", err
+	err = team.CopyLog(ctx, from, sqlite.New(to.StateDir, sqlite.Options{}), session.Options{Mark: to, Logger: a.logger()})
+	if err != nil {
+		return "", errors.Join(err, to.Mark(false), to.ListOpen(false), os.RemoveAll(to.StateDir))
 	}
-	return to.Track, a.purgeLog(ctx, local) // a log of the team's own chain, kept before, could not be replaced
+	return to.Track, nil
 }
 
 // leaveTeam ends the membership. The copies become tracks of this machine, or are deleted.

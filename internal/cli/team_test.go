@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
@@ -17,6 +19,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/planloop/planloop/internal/review"
+	"github.com/planloop/planloop/internal/session"
 	"github.com/planloop/planloop/internal/store"
 	"github.com/planloop/planloop/internal/store/postgres"
 	"github.com/planloop/planloop/internal/store/postgres/postgrestest"
@@ -168,6 +171,65 @@ func TestLeavingAgain(t *testing.T) {
 	defer log.Close()
 	if hasHistory(log.Read(t.Context(), 0)) {
 		t.Error("the copy is left behind")
+	}
+}
+
+// TestChangesWhilePulling: while a track moves aside for a team's, another process changes it. Each accepted change is on the kept track.
+func TestChangesWhilePulling(t *testing.T) {
+	shared := store.NewMemory()
+	_, err := session.New(shared, session.Options{}).Do(t.Context(), codex.Actor, plan.SetUp{Outline: plan.Outline{Objective: "Ours"}}, nil)
+	testenv.Check(t, err)
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		head, err := shared.Head(r.Context())
+		testenv.Check(t, err)
+		var answer any = []teamwire.Track{{Track: "main", Head: head}}
+		if strings.HasSuffix(r.URL.Path, "/records") {
+			records := teamwire.Records{Head: head}
+			for record, err := range shared.Read(r.Context(), 0) {
+				line, wrong := store.EncodeRecord(record)
+				testenv.Check(t, errors.Join(err, wrong))
+				records.Records = append(records.Records, string(line))
+			}
+			answer = records
+		}
+		testenv.Check(t, json.NewEncoder(w).Encode(answer))
+	}))
+	t.Cleanup(web.Close)
+	u := userAt{t, t.TempDir()}
+	writer, a := u.plans("pulled"), u.in("pulled")
+	folder, _, err := a.teamFolders()
+	testenv.Check(t, err)
+	m := team.Membership{Address: web.URL, Token: "plt_x", Team: "acme", Member: "ann", Role: teamwire.RoleMember}
+	testenv.Check(t, m.Save(folder))
+	titles, begun, refused := map[string]bool{}, make(chan struct{}), make(chan error)
+	go func() {
+		for {
+			title := fmt.Sprintf("Step %d", len(titles))
+			steps := []plan.NewStep{{Spec: plan.Spec{Title: title}}}
+			if _, err := writer.verbs.AddStepsAfter(t.Context(), codex, steps, nil); err != nil {
+				refused <- err
+				return
+			}
+			if titles[title] = true; len(titles) == 10 {
+				close(begun)
+			}
+		}
+	}()
+	<-begun
+	err = a.pullTrack(t.Context(), "main", "acme/shop")
+	if refusal := <-refused; err != nil || !strings.Contains(refusal.Error(), "has just become a team's") {
+		t.Errorf("pulled: %v; the last change: %v", err, refusal)
+	}
+	kept := u.in("pulled")
+	kept.flags.track = "former-main"
+	_, state, err := kept.state(t.Context())
+	testenv.Check(t, err)
+	n := len(titles)
+	for step := range state.Plan.Steps.All() {
+		delete(titles, step.Title)
+	}
+	if len(titles) > 0 {
+		t.Errorf("lost %d of %d accepted changes", len(titles), n)
 	}
 }
 

@@ -179,7 +179,8 @@ func (a *app) isReplaced(ws *openWorkspace) bool {
 // checkNotShared refuses to record a change here on a track that has become a team's since it was opened.
 func checkNotShared(stateDir string) error {
 	if _, isCopy, err := team.PlaceOf(stateDir); isCopy || err != nil {
-		return cmp.Or(err, error(plan.Refuse(plan.Conflict, "", "this track was just shared with a team", "repeat the change")))
+		return cmp.Or(err, error(plan.Refuse(plan.Conflict, "", "this track has just become a team's",
+			"read the plan again, then repeat the change")))
 	}
 	return nil
 }

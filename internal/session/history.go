@@ -196,6 +196,11 @@ func (s *Session) WithFormerPlan(ctx context.Context, a plan.Action, prepare Pre
 // Purge deletes the whole history, current plan included, and begins a new one that records the
 // purge. It cannot be undone; only a person may ask for it.
 func (s *Session) Purge(ctx context.Context, by plan.Actor) error {
+	return s.PurgeAfter(ctx, by, func() error { return nil })
+}
+
+// PurgeAfter is Purge after keep, which nothing can be appended after, and whose error leaves the history as it is.
+func (s *Session) PurgeAfter(ctx context.Context, by plan.Actor, keep func() error) error {
 	if s.opts.Decider != nil {
 		return plan.Refuse(plan.Conflict, "", "this history belongs to a team",
 			"ask the team's admin to purge it on the server, or leave the team with: planloop team leave")
@@ -209,6 +214,9 @@ func (s *Session) Purge(ctx context.Context, by plan.Actor) error {
 		return err
 	}
 	defer unlock()
+	if err := keep(); err != nil {
+		return err
+	}
 	head, err := s.log.Head(ctx)
 	if err != nil {
 		return err

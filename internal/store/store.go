@@ -12,12 +12,27 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"regexp"
+	"sync"
 
 	"github.com/planloop/planloop/plan"
 )
 
 // ValueName returns the name of a value that is kept outside the log.
 func ValueName(value []byte) string { return Hash(sha256.Sum256(value)).String() }
+
+var valueNames = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[0-9a-f]{64}`) })
+
+// ValueNames returns the names of values, and other texts of their form, anywhere in records.
+func ValueNames(records ...string) map[string]bool {
+	names := map[string]bool{}
+	for _, record := range records {
+		for _, name := range valueNames().FindAllString(record, -1) {
+			names[name] = true
+		}
+	}
+	return names
+}
 
 // Head is the end of a log. The zero value is the head of an empty log.
 type Head struct {

@@ -6,12 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"time"
-
-	"regexp"
-	"sync"
 
 	"github.com/planloop/planloop/internal/safefile"
 	"github.com/planloop/planloop/internal/store"
@@ -69,8 +67,6 @@ func (l *Log) Value(ctx context.Context, name string) ([]byte, error) {
 // valueGracePeriod is how long an unnamed value stays: its record may still be about to be written.
 const valueGracePeriod = 24 * time.Hour
 
-var valueNames = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[0-9a-f]{64}`) })
-
 // SweepValues removes the values that are named by no record of the log in a folder and were not
 // put in the last day, and returns their number. It removes nothing if the log cannot be read
 // completely, or if a repair has kept another log.
@@ -95,9 +91,7 @@ func SweepValues(ctx context.Context, dir string, now time.Time) (removed int, e
 		if err != nil {
 			return 0, err
 		}
-		for _, name := range valueNames().FindAll(body, -1) { // anywhere in it
-			named[string(name)] = true
-		}
+		maps.Copy(named, store.ValueNames(string(body)))
 	}
 	for _, entry := range entries {
 		info, err := entry.Info()
