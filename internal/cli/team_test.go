@@ -11,6 +11,8 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -174,7 +176,8 @@ func TestLeavingAgain(t *testing.T) {
 	}
 }
 
-// TestChangesWhilePulling: while a track moves aside for a team's, another process changes it. Each accepted change is on the kept track.
+// TestChangesWhilePulling: while a track moves aside for a team's, another process changes it. Each accepted change, with the value that it
+// names, is on the kept track.
 func TestChangesWhilePulling(t *testing.T) {
 	shared := store.NewMemory()
 	_, err := session.New(shared, session.Options{}).Do(t.Context(), codex.Actor, plan.SetUp{Outline: plan.Outline{Objective: "Ours"}}, nil)
@@ -201,10 +204,12 @@ func TestChangesWhilePulling(t *testing.T) {
 	testenv.Check(t, err)
 	m := team.Membership{Address: web.URL, Token: "plt_x", Team: "acme", Member: "ann", Role: teamwire.RoleMember}
 	testenv.Check(t, m.Save(folder))
+	value, err := writer.session.PutValue(t.Context(), []byte("long"))
+	testenv.Check(t, err)
 	titles, begun, refused := map[string]bool{}, make(chan struct{}), make(chan error)
 	go func() {
 		for {
-			title := fmt.Sprintf("Step %d", len(titles))
+			title := fmt.Sprintf("Step %d %s", len(titles), value)
 			steps := []plan.NewStep{{Spec: plan.Spec{Title: title}}}
 			if _, err := writer.verbs.AddStepsAfter(t.Context(), codex, steps, nil); err != nil {
 				refused <- err
@@ -222,8 +227,11 @@ func TestChangesWhilePulling(t *testing.T) {
 	}
 	kept := u.in("pulled")
 	kept.flags.track = "former-main"
-	_, state, err := kept.state(t.Context())
+	ws, state, err := kept.state(t.Context())
 	testenv.Check(t, err)
+	if info, err := os.Stat(filepath.Join(ws.place.StateDir, "values", value)); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("the value: %v, %v", info, err)
+	}
 	n := len(titles)
 	for step := range state.Plan.Steps.All() {
 		delete(titles, step.Title)

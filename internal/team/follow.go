@@ -35,18 +35,20 @@ type Follower struct {
 
 	Retry   time.Duration // between looks for new copies and, after a failure, tries; 0: 5 s
 	Silence time.Duration // the longest time without a line of a stream that works; 0: 2.5 heartbeats
+	Beat    time.Duration // between reports of signs of life; 0: teamwire.SeenEvery
 }
 
 const (
 	pollWait = 25 * time.Second // of a request for records, where a proxy holds the stream back
 	maxLine  = 64 << 10         // bytes, of a stream
 
-	learnEvery = 6 // reports of signs of life, which is two minutes
+	learnEvery = 6 // beats, which is two minutes
 )
 
 // Run follows until ctx ends. While another process follows, it waits.
 func (f Follower) Run(ctx context.Context) {
 	f.Retry, f.Silence = cmp.Or(f.Retry, 5*time.Second), cmp.Or(f.Silence, teamwire.Heartbeat*5/2)
+	f.Beat = cmp.Or(f.Beat, teamwire.SeenEvery)
 	var lock *flock.Flock
 	for ok := true; ok; ok = pause(ctx, f.Retry) {
 		copies := Copies(f.StateHome)
@@ -161,7 +163,7 @@ func (f Follower) follow(ctx context.Context, dirs []string) error {
 	var beats sync.WaitGroup
 	defer beats.Wait()
 	beats.Go(func() {
-		for n, ok := 0, true; ok; n, ok = n+1, pause(ctx, teamwire.SeenEvery) {
+		for n, ok := 0, true; ok; n, ok = n+1, pause(ctx, f.Beat) {
 			now.reportSeen(ctx)
 			if n%learnEvery == 0 {
 				_ = client.Learn(ctx, f.Folder, m) // after new rules, such as offline, followAll starts again

@@ -301,7 +301,7 @@ func TestFollower(t *testing.T) {
 	testenv.Check(t, other.do(t, setUp()))
 	opened := make(chan string, 10)
 	run := func(name string) (stop func()) {
-		return l.follow(t, team.Follower{Retry: 10 * time.Millisecond}, func() { opened <- name })
+		return l.follow(t, team.Follower{Retry: 10 * time.Millisecond}, func(*team.Copy) { opened <- name })
 	}
 	stopFirst := run("first")
 	if got := <-opened; got != "first" {
@@ -326,10 +326,10 @@ func TestFollower(t *testing.T) {
 }
 
 // follow follows the copies of a machine until stop is called.
-func (l *laptop) follow(t *testing.T, f team.Follower, opened func()) (stop func()) {
+func (l *laptop) follow(t *testing.T, f team.Follower, opened func(*team.Copy)) (stop func()) {
 	f.Folder, f.StateHome, f.Logger = l.folder, l.stateHome, discard
 	f.Open = func(dir string, c *team.Copy) (*session.Session, team.Signs) {
-		opened()
+		opened(c)
 		var local team.Signs = signs{}
 		if l.signs != nil {
 			local = l.signs(dir)
@@ -371,7 +371,7 @@ func TestHeldBackStream(t *testing.T) {
 	testenv.Check(t, other.do(t, setUp()))
 	l.Membership.Address = s.behindProxy(t)
 	testenv.Check(t, l.Save(l.folder))
-	defer l.follow(t, team.Follower{Retry: 10 * time.Millisecond, Silence: 50 * time.Millisecond}, func() {})()
+	defer l.follow(t, team.Follower{Retry: 10 * time.Millisecond, Silence: 50 * time.Millisecond}, func(*team.Copy) {})()
 	l.follows(t, s)
 	select {
 	case <-s.polled:
@@ -406,7 +406,7 @@ func TestTwoClones(t *testing.T) {
 	l.signs = func(dir string) team.Signs {
 		return fixedSigns{sighting: plan.Sighting{At: time.Now(), IsGone: dir == clone}}
 	}
-	defer l.follow(t, team.Follower{Retry: 10 * time.Millisecond}, func() {})()
+	defer l.follow(t, team.Follower{Retry: 10 * time.Millisecond}, func(*team.Copy) {})()
 	select {
 	case seen := <-s.seen:
 		if _, isAlive := seen.Agents["claude-code#a1b2c3"]; !isAlive || len(seen.Gone) > 0 {
@@ -459,6 +459,30 @@ func TestLearn(t *testing.T) {
 				t.Errorf("learned %q: %v", now.Offline, err)
 			}
 		})
+	}
+}
+
+// TestNewRules: a follower asks for the team's rules again and again, and opens its copies again under new ones.
+func TestNewRules(t *testing.T) {
+	s := newServer(t)
+	l := s.join(t)
+	var looks atomic.Int32
+	s.onMe = func(me *teamwire.Me) {
+		if looks.Add(1) > 1 {
+			me.Offline = "closed"
+		}
+	}
+	opened := make(chan string, 10)
+	defer l.follow(t, team.Follower{Retry: 10 * time.Millisecond, Beat: time.Millisecond}, func(c *team.Copy) { opened <- c.Offline })()
+	for _, want := range []string{"", "closed"} {
+		select {
+		case got := <-opened:
+			if got != want {
+				t.Errorf("opened under %q, not %q", got, want)
+			}
+		case <-time.After(soon):
+			t.Fatalf("not opened under %q", want)
+		}
 	}
 }
 
