@@ -171,17 +171,6 @@ func (d *reviewWorkspaces) Open(ctx context.Context, id string) (*review.Workspa
 	return s.open(ctx, true)
 }
 
-// InInbox implements review.Workspaces. It opens no log that has not grown since the last call.
-func (d *reviewWorkspaces) InInbox(ctx context.Context, place review.Place) (review.InboxPlace, []review.Waiting, error) {
-	s, err := d.workspace(place.ID)
-	if err != nil {
-		return review.InboxPlace{Place: place}, nil, err
-	}
-	found, err := s.inbox(ctx)
-	found.listed.Place = place
-	return found.listed, found.waiting, err
-}
-
 func (d *reviewWorkspaces) workspace(id string) (*reviewWorkspace, error) {
 	d.mu.Lock()
 	s := d.workspaces[id]
@@ -279,13 +268,6 @@ func (d *reviewWorkspaces) follow(ctx context.Context) {
 	}
 }
 
-// saveInboxCache saves the list of quiet workspaces, unless it was saved less than again ago.
-func (d *reviewWorkspaces) saveInboxCache(again time.Duration) {
-	if err := d.cache.save(again); err != nil {
-		d.logger().Debug("the inbox cache was not saved", "error", err)
-	}
-}
-
 // followMemory does the work of follow for a log in memory.
 func (d *reviewWorkspaces) followMemory(ctx context.Context) {
 	ws, err := d.open(ctx, nil)
@@ -361,15 +343,6 @@ type reviewWorkspace struct {
 	found      inboxState
 }
 
-// inboxState is the inbox of a workspace at the log's end head.
-type inboxState struct {
-	head     store.Head
-	listed   review.InboxPlace
-	waiting  []review.Waiting
-	until    time.Time // when it changes by time alone; zero: never
-	isActive bool      // an agent is at work, and its silence changes the headline
-}
-
 func (s *reviewWorkspace) open(ctx context.Context, isUse bool) (*review.Workspace, error) {
 	ws, err := s.app.open(ctx, nil)
 	if err != nil {
@@ -411,64 +384,6 @@ func (s *reviewWorkspace) head() store.Head {
 	}
 	head, _ := ws.session.CachedHead(context.Background()) // memory does not fail
 	return head
-}
-
-// inbox returns the user's waiting plans, questions and steps. It reads nothing if the log has not grown since the last call.
-func (s *reviewWorkspace) inbox(ctx context.Context) (inboxState, error) {
-	s.inboxMu.Lock() // concurrent callers share the result
-	defer s.inboxMu.Unlock()
-	head := s.head()
-	s.mu.Lock()
-	last := s.found
-	s.mu.Unlock()
-	if head.Seq > 0 && last.head == head && !last.over() {
-		return last, nil
-	}
-	now, err := s.readInbox(ctx)
-	if err != nil {
-		return now, err
-	}
-	now.head = head
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.found = now
-	return now, nil
-}
-
-func (f inboxState) over() bool { return !f.until.IsZero() && time.Now().After(f.until) }
-
-// readInbox calls find, unless the workspace is known to be quiet.
-func (s *reviewWorkspace) readInbox(ctx context.Context) (inboxState, error) {
-	end, isKnown := logEndOf(s.state)
-	if isKnown && s.workspaces.cache.path != "" {
-		if listed, known := s.workspaces.cache.at(s.ID, end); known {
-			return inboxState{listed: listed}, nil
-		}
-	}
-	now, err := s.find(ctx)
-	if err == nil && isKnown && s.workspaces.cache.path != "" {
-		s.workspaces.cache.note(s.ID, end, now)
-	}
-	return now, err
-}
-
-// find reads the inbox, then closes the log again unless it is in use.
-func (s *reviewWorkspace) find(ctx context.Context) (f inboxState, err error) {
-	shown, err := s.open(ctx, false)
-	if err != nil {
-		return f, err
-	}
-	defer s.closeIdle()
-	state, err := shown.Service.State(ctx)
-	if err != nil {
-		return f, err
-	}
-	if left, will := shown.Service.ModeEnds(state); will {
-		f.until = time.Now().Add(left)
-	}
-	f.isActive = state.OpenRun() != nil || state.Plan != nil && state.Plan.Steps.Count(plan.InProgress) > 0
-	f.listed, f.waiting, err = review.InInbox(ctx, shown)
-	return f, err
 }
 
 const idleTimeout = time.Minute // after the last use of a log
