@@ -118,18 +118,15 @@ func TestNothingIsKeptOfWhoIsAtWork(t *testing.T) {
 	}
 }
 
-// lookAgain opens all workspaces again and reads the inbox, which must list that many, and returns the numbers of waiting items and of
-// unreadable
-// workspaces.
+// lookAgain has the next process read the inbox, which must list that many workspaces, and returns the numbers of waiting items and of
+// unreadable workspaces. It ends the process: what watches a folder may make a part of it again while the test deletes it.
 func lookAgain(u userAt, workspaces int) (waiting, unreadable int) {
 	u.t.Helper()
-	d := u.workspaces("p00")
+	d := u.newWorkspaces("p00")
+	defer func() { must(u.t, d.close()) }()
 	inbox, err := review.ReadInbox(u.t.Context(), d)
 	if err != nil || len(inbox.Workspaces) != workspaces {
 		u.t.Fatalf("%v: %+v", err, inbox)
-	}
-	if err := d.cache.save(0); err != nil {
-		u.t.Error(err)
 	}
 	for _, place := range inbox.Workspaces {
 		if place.UpdatedAt.IsZero() {

@@ -62,12 +62,19 @@ func (u userAt) plans(name string) *openWorkspace {
 	return ws
 }
 
-func (u userAt) workspaces(name string) *reviewWorkspaces {
+// newWorkspaces returns all workspaces of the user in another process, which the caller closes.
+func (u userAt) newWorkspaces(name string) *reviewWorkspaces {
 	u.t.Helper()
 	a := u.in(name)
 	place, err := workspace.Find(a.lookup())
 	testenv.Check(u.t, err)
-	d := a.newReviewWorkspaces(place, false, pageRuns{})
+	return a.newReviewWorkspaces(place, false, pageRuns{})
+}
+
+// workspaces is newWorkspaces that are open until the test ends.
+func (u userAt) workspaces(name string) *reviewWorkspaces {
+	u.t.Helper()
+	d := u.newWorkspaces(name)
 	u.t.Cleanup(func() {
 		if err := d.close(); err != nil {
 			u.t.Error(err)
