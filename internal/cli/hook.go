@@ -275,7 +275,7 @@ func (a *app) holdByName(ctx context.Context, ws *openWorkspace, places []string
 		return toolbox.Hold{By: toolbox.ServerAway}, err
 	}
 	for _, named := range (workspace.Lookup{Getenv: a.getenv}).MarkedAt(places...) {
-		if isOf(ws.place)(named) {
+		if named.SharedDir() == ws.place.SharedDir() {
 			continue // there it depends on the session's track: see holdIn
 		}
 		if hold, err := a.holdOf(ctx, named); err != nil || hold.By != "" {

@@ -183,11 +183,6 @@ func holdBy(other workspace.Workspace) toolbox.Hold {
 	return toolbox.Hold{By: toolbox.PlanningMode + " in " + where}
 }
 
-// isOf reports whether a workspace is the same as another, on any track.
-func isOf(own workspace.Workspace) func(workspace.Workspace) bool {
-	return func(other workspace.Workspace) bool { return other.SharedDir() == own.SharedDir() }
-}
-
 // overlapping returns the other workspaces with a planning mode that covers a path or anything below it.
 func (a *app) overlapping(place workspace.Workspace, path string) []workspace.Workspace {
 	if place.Default && path == place.Path {

@@ -173,10 +173,7 @@ func (a *app) placeIn(here workspace.Workspace, named, track string) (p team.Pla
 	}
 	return p, a.inTeam("", func(_ *team.Client, m team.Membership) error {
 		config, _ := safefile.Read(filepath.Join(here.Path, ".git", "config"), 1<<20) // only to suggest a name
-		var remotes []string
-		for _, found := range regexp.MustCompile(`(?m)^\s*url\s*=\s*(\S+)`).FindAllSubmatch(config, -1) {
-			remotes = append(remotes, string(found[1]))
-		}
+		remotes := regexp.MustCompile(`(?m)^\s*url\s*=\s*\S+`).FindAllString(string(config), -1)
 		return plan.Refuse(plan.InvalidInput, "--in", "which workspace of the team is not clear",
 			"name it, such as --in "+m.Team+"/"+team.SuggestWorkspace(remotes, here.Path))
 	})
@@ -363,18 +360,18 @@ func (a *app) teamMembers(cmd *cobra.Command, args []string) error {
 		}
 		var lines []string
 		for _, member := range members {
-			lines = append(lines, fmt.Sprintf("%s (%s), %s", member.Name, member.Role, timeOr("seen ", member.SeenAt, "never seen")))
+			lines = append(lines, fmt.Sprintf("%s (%s), %s", member.Name, member.Role, lastTime("seen", member.SeenAt)))
 		}
 		return a.printReply(members, strings.Join(lines, "\n"))
 	})
 }
 
-// timeOr returns a local time after a word, or another text without one.
-func timeOr(word string, at time.Time, without string) string {
+// lastTime says when something was last so.
+func lastTime(what string, at time.Time) string {
 	if at.IsZero() {
-		return without
+		return "never " + what
 	}
-	return word + at.Local().Format("2006-01-02 15:04")
+	return what + " at " + at.Local().Format("2006-01-02 15:04")
 }
 
 // teamReply is the connection to one team, with the copies of its tracks.
@@ -416,8 +413,7 @@ func (a *app) teamStatus(cmd *cobra.Command, _ []string) error {
 				at := workspace.FromState(dir)
 				c := copyView{place, at.Path, at.TrackName(), team.NewCopy(m, place, dir, nil).Confirmed()}
 				reply.Copies = append(reply.Copies, c)
-				lines = append(lines, fmt.Sprintf("  %s: track %s of %s, %s", place, c.Local, c.Path,
-					timeOr("current at ", c.Confirmed, "never current")))
+				lines = append(lines, fmt.Sprintf("  %s: track %s of %s, %s", place, c.Local, c.Path, lastTime("current", c.Confirmed)))
 			}
 		}
 		replies = append(replies, reply)

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"io/fs"
 	"os"
-	"slices"
 	"sync"
 	"time"
 
@@ -42,8 +41,11 @@ func (a *app) copyIn(stateDir string) (*team.Copy, error) {
 // look opens a track's log and signs of life beside those that this app works with.
 func (a *app) look(place workspace.Workspace, copied *team.Copy, limits plan.Limits) (*session.Session, team.Signs) {
 	seen := presence.Open(place.StateDir, presence.Options{Logger: a.logger(), Shared: place.SharedDir()})
-	return session.New(sqlite.New(place.StateDir, sqlite.Options{}),
-		session.Options{Limits: limits, Mark: place, Decider: copied.Decider(), Logger: a.logger()}), signsOn(copied, seen)
+	o := session.Options{Limits: limits, Mark: place, Logger: a.logger()}
+	if copied != nil {
+		o.Decider = copied
+	}
+	return session.New(sqlite.New(place.StateDir, sqlite.Options{}), o), signsOn(copied, seen)
 }
 
 // signsOn returns the signs of life on a track.
@@ -112,17 +114,15 @@ func (a *app) refreshCopies(ctx context.Context, own workspace.Workspace, paths 
 	if _, missing := os.Lstat(folder); err != nil || missing != nil {
 		return false, false, nil // most machines are in no team
 	}
-	var all []workspace.Workspace
-	for dir := range team.Copies(home) {
-		all = append(all, workspace.FromState(dir))
-	}
-	isOwn := isOf(own)
-	asked := workspace.Lookup{Getenv: a.getenv}.At(slices.DeleteFunc(slices.Clone(all), isOwn), paths...)
-	asked = append(asked, slices.DeleteFunc(all, func(w workspace.Workspace) bool { return !isOwn(w) })...)
 	limited, cancel := context.WithTimeout(ctx, team.HookLimit)
 	defer cancel()
-	for _, place := range asked {
-		copied, err := a.copyIn(place.StateDir)
+	for dir := range team.Copies(home) {
+		place := workspace.FromState(dir)
+		isOwn := place.SharedDir() == own.SharedDir()
+		if !isOwn && len(workspace.Lookup{Getenv: a.getenv}.At([]workspace.Workspace{place}, paths...)) == 0 {
+			continue
+		}
+		copied, err := a.copyIn(dir)
 		if err != nil {
 			return false, false, err
 		}
@@ -132,8 +132,8 @@ func (a *app) refreshCopies(ctx context.Context, own workspace.Workspace, paths 
 				a.logger().Debug("a team's track is not current", "track", copied.Place, "error", err)
 			}
 		}
-		isClosed = isClosed || copied.IsClosed() && isOwn(place)
-		isOtherClosed = isOtherClosed || copied.IsClosed() && !isOwn(place)
+		isClosed = isClosed || copied.IsClosed() && isOwn
+		isOtherClosed = isOtherClosed || copied.IsClosed() && !isOwn
 	}
 	return isClosed, isOtherClosed, nil
 }

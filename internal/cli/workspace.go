@@ -216,8 +216,10 @@ func (a *app) openSession(ctx context.Context, place workspace.Workspace, shared
 		Warn: func(err error) { a.warn(err.Error()) },
 	})
 	seen = presence.Open(place.StateDir, signs)
-	o.Presence, o.Mark, o.Decider = signsOn(shared, seen), place, shared.Decider()
-	if shared == nil {
+	o.Presence, o.Mark = signsOn(shared, seen), place
+	if shared != nil {
+		o.Decider = shared
+	} else {
 		o.Facts = func(*plan.Facts) error { return checkNotShared(place.StateDir) }
 	}
 	return session.New(log, o), seen, log.CloseFiles, nil

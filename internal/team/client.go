@@ -150,8 +150,7 @@ func (c *Client) send(ctx context.Context, method, path string, header http.Head
 	if err != nil {
 		return nil, err
 	}
-	secrets := []string{c.token}
-	response, failure := to.Send(ctx, method, outbound.Message{Header: header, Body: body, Secrets: secrets})
+	response, failure := to.Send(ctx, method, outbound.Message{Header: header, Body: body, Secrets: []string{c.token}})
 	if failure != nil {
 		c.Close() // other connections may have died, too, as when a laptop moves
 		return nil, &Offline{cause: failure, MayHaveChanged: method == http.MethodPost}
@@ -160,21 +159,20 @@ func (c *Client) send(ctx context.Context, method, path string, header http.Head
 		return response, nil
 	}
 	defer response.Body.Close()
-	complaint := outbound.Complaint(response)
-	var wrong teamwire.Error
-	if json.Unmarshal(complaint, &wrong) != nil || wrong.Code.Status() != response.StatusCode {
-		return nil, &Offline{cause: c.http.StatusError(response, complaint, secrets),
-			MayHaveChanged: method == http.MethodPost && response.StatusCode >= 500}
-	}
-	err = c.explain(wrong)
+	err = c.explain(response)
 	if offline, ok := errors.AsType[*Offline](err); ok { // a database that answers no more may have made the change
-		offline.MayHaveChanged = method == http.MethodPost && wrong.Code == teamwire.CodeUnready
+		offline.MayHaveChanged = method == http.MethodPost && response.StatusCode >= 500
 	}
 	return nil, err
 }
 
 // explain returns the error for a server's complaint. Its texts are untrusted.
-func (c *Client) explain(wrong teamwire.Error) error {
+func (c *Client) explain(response *http.Response) error {
+	complaint := outbound.Complaint(response)
+	var wrong teamwire.Error
+	if json.Unmarshal(complaint, &wrong) != nil || wrong.Code.Status() != response.StatusCode {
+		return &Offline{cause: c.http.StatusError(response, complaint, []string{c.token})}
+	}
 	clean := func(text string) string { return outbound.Redact(safetext.Line(plan.Shorten(text, 500)), c.token) }
 	explained := &teamwire.Error{Code: wrong.Code, Problem: clean(wrong.Problem), Fix: clean(wrong.Fix)}
 	switch wrong.Code {

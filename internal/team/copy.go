@@ -38,20 +38,12 @@ func NewCopy(m Membership, p Place, stateDir string, client *Client) *Copy {
 	return &Copy{m, p, stateDir, client}
 }
 
-// Decider returns the copy for a session, nil for a track of this machine's own.
-func (c *Copy) Decider() session.Decider {
-	if c == nil {
-		return nil
-	}
-	return c
-}
-
 // Presence returns the signs of life on the track. isEngineOf reports whether an engine has run on a state folder.
 func (c *Copy) Presence(local Signs, isEngineOf func(stateDir, name string) bool) Signs {
 	if c == nil {
 		return local
 	}
-	return signs{local, c.Membership, func(name string) bool { return isEngineOf(c.dir, name) }}
+	return signs{local, c, isEngineOf}
 }
 
 // Actor returns an actor of this machine as the track names it.
@@ -222,24 +214,24 @@ type Signs interface {
 // signs are those of this machine's own agents. The agents of other machines, which only the server judges, count as alive.
 type signs struct {
 	Signs
-	Member   Membership
-	isEngine func(name string) bool // it has run on this machine
+	of         *Copy
+	isEngineOf func(stateDir, name string) bool
 }
 
 // Touch records a sign of life.
-func (p signs) Touch(name string) { p.Signs.Touch(p.Member.label(name)) }
+func (p signs) Touch(name string) { p.Signs.Touch(p.of.label(name)) }
 
 // Join records that a connection is alive until leave is called.
-func (p signs) Join(name string) (leave func()) { return p.Signs.Join(p.Member.label(name)) }
+func (p signs) Join(name string) (leave func()) { return p.Signs.Join(p.of.label(name)) }
 
 // Seen returns the last sign of life. An engine without one here, which the member may have started on another machine, is not gone.
 func (p signs) Seen(name string) plan.Sighting {
-	if _, isOwn := p.Member.Local(name); !isOwn {
+	if _, isOwn := p.of.Local(name); !isOwn {
 		return plan.Sighting{At: time.Now()}
 	}
-	label := p.Member.label(name)
+	label := p.of.label(name)
 	seen := p.Signs.Seen(label)
-	seen.IsGone = seen.IsGone && (!seen.At.IsZero() || p.isEngine(label)) // which has its file longer than its signs
+	seen.IsGone = seen.IsGone && (!seen.At.IsZero() || p.isEngineOf(p.of.dir, label)) // which has its file longer than its signs
 	return seen
 }
 

@@ -49,18 +49,18 @@ const (
 func (f Follower) Run(ctx context.Context) {
 	f.Retry, f.Silence = cmp.Or(f.Retry, 5*time.Second), cmp.Or(f.Silence, teamwire.Heartbeat*5/2)
 	f.Beat = cmp.Or(f.Beat, teamwire.SeenEvery)
-	var lock *flock.Flock
-	for ok := true; ok; ok = pause(ctx, f.Retry) {
-		copies := Copies(f.StateHome)
-		if lock == nil && len(copies) > 0 {
-			lock = f.elect()
+	lock := flock.New(lockPath(f.Folder), flock.SetPermissions(safefile.FileMode))
+	for {
+		if isHeld, _ := lock.TryLockContext(ctx, f.Retry); isHeld {
+			break
 		}
-		if lock != nil {
-			f.followAll(ctx, copies)
+		if !pause(ctx, f.Retry) { // after an error, such as without a folder
+			return
 		}
 	}
-	if lock != nil {
-		_ = lock.Unlock()
+	defer lock.Unlock()
+	for ctx.Err() == nil {
+		f.followAll(ctx, Copies(f.StateHome))
 	}
 }
 
@@ -103,15 +103,6 @@ func IsFollowed(folder string) bool {
 }
 
 func lockPath(folder string) string { return filepath.Join(folder, "following") }
-
-// elect returns the lock of the process that follows, or nil if another one holds it.
-func (f Follower) elect() *flock.Flock {
-	lock := flock.New(lockPath(f.Folder), flock.SetPermissions(safefile.FileMode))
-	if held, err := lock.TryLock(); safefile.CheckFolder(f.Folder) != nil || err != nil || !held {
-		return nil
-	}
-	return lock
-}
 
 func pause(ctx context.Context, wait time.Duration) bool {
 	select {
