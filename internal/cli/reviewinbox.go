@@ -63,15 +63,13 @@ func (f inboxState) over() bool { return !f.until.IsZero() && time.Now().After(f
 
 // readInbox calls find, unless the workspace is known to be quiet.
 func (s *reviewWorkspace) readInbox(ctx context.Context) (inboxState, error) {
-	end, isKnown := logEndOf(s.state)
-	if isKnown && s.workspaces.cache.path != "" {
-		if listed, known := s.workspaces.cache.at(s.ID, end); known {
-			return inboxState{listed: listed}, nil
-		}
+	cache, end := &s.workspaces.cache, logEndOf(s.state)
+	if listed, isQuiet := cache.at(s.ID, end); isQuiet {
+		return inboxState{listed: listed}, nil
 	}
 	now, err := s.find(ctx)
-	if err == nil && isKnown && s.workspaces.cache.path != "" {
-		s.workspaces.cache.note(s.ID, end, now)
+	if err == nil {
+		cache.note(s.ID, end, now)
 	}
 	return now, err
 }
@@ -112,12 +110,11 @@ type cachedInbox struct {
 	Listed review.InboxPlace `json:"listed"`
 }
 
-// logEnd identifies the end of a log without opening it. Size and time reveal a replaced or damaged database.
+// logEnd identifies the end of a log without opening it; the zero logEnd if that is unknown.
 type logEnd struct {
-	Head    store.Head `json:"head"`
-	Size    int64      `json:"size"`
-	Written time.Time  `json:"written"`
-	Tail    fileEnd    `json:"tail"` // committed records that are not in a head yet, as after a crash
+	Head     store.Head `json:"head"`
+	Database fileEnd    `json:"database"` // reveals a replaced or damaged one
+	Tail     fileEnd    `json:"tail"`     // committed records that are not in a head yet, as after a crash
 }
 
 // fileEnd is the zero fileEnd for a missing or empty file.
@@ -137,17 +134,21 @@ type inboxCacheFile struct {
 	Places  map[string]cachedInbox `json:"places"`
 }
 
-func logEndOf(state string) (logEnd, bool) {
-	head := sqlite.CachedHead(state)
-	info, err := os.Lstat(sqlite.DatabasePath(state))
-	if err != nil || head.Seq == 0 {
-		return logEnd{}, false
+func logEndOf(state string) logEnd {
+	path := sqlite.DatabasePath(state)
+	end := logEnd{sqlite.CachedHead(state), fileEndOf(path), fileEndOf(path + "-wal")}
+	if end.Head.Seq == 0 || end.Database.Size == 0 {
+		return logEnd{}
 	}
-	end := logEnd{Head: head, Size: info.Size(), Written: info.ModTime().UTC()}
-	if tail, err := os.Lstat(sqlite.DatabasePath(state) + "-wal"); err == nil && tail.Size() > 0 {
-		end.Tail = fileEnd{tail.Size(), tail.ModTime().UTC()}
+	return end
+}
+
+func fileEndOf(path string) fileEnd {
+	info, err := os.Lstat(path)
+	if err != nil || info.Size() == 0 {
+		return fileEnd{}
 	}
-	return end, true
+	return fileEnd{info.Size(), info.ModTime().UTC()}
 }
 
 func (q *inboxCache) at(id string, end logEnd) (review.InboxPlace, bool) {
@@ -160,6 +161,9 @@ func (q *inboxCache) at(id string, end logEnd) (review.InboxPlace, bool) {
 
 // note records a finding if the workspace is quiet.
 func (q *inboxCache) note(id string, end logEnd, f inboxState) {
+	if q.path == "" {
+		return
+	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.load()

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/fsnotify/fsnotify"
@@ -80,30 +81,9 @@ func (d *reviewWorkspaces) list() []*reviewWorkspace {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	first := d.add(d.first)
-	if d.flags.ephemeral {
-		return []*reviewWorkspace{first}
-	}
 	var others []*reviewWorkspace
-	if d.single {
-		for _, track := range tracksOf(d.first) {
-			if s := d.add(track); s != first {
-				others = append(others, s)
-			}
-		}
-		return append([]*reviewWorkspace{first}, others...)
-	}
-	home := d.first.StateHome()
-	entries, _ := os.ReadDir(home) // without this folder there are no other plans yet
-	for _, entry := range entries {
-		main := d.workspaces[entry.Name()]
-		if main == nil {
-			place, is := workspace.LookUpState(filepath.Join(home, entry.Name()))
-			if !is {
-				continue
-			}
-			main = d.add(place)
-		}
-		for _, track := range tracksOf(*main.app.place) {
+	for _, main := range d.mains() {
+		for _, track := range tracksOf(main) {
 			if s := d.add(track); s != first {
 				others = append(others, s)
 			}
@@ -113,6 +93,26 @@ func (d *reviewWorkspaces) list() []*reviewWorkspace {
 		return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Path, b.Path))
 	})
 	return append([]*reviewWorkspace{first}, others...)
+}
+
+// mains returns the workspaces whose tracks are listed. The caller holds mu.
+func (d *reviewWorkspaces) mains() (all []workspace.Workspace) {
+	switch {
+	case d.flags.ephemeral:
+		return nil
+	case d.single:
+		return []workspace.Workspace{d.first}
+	}
+	home := d.first.StateHome()
+	entries, _ := os.ReadDir(home) // without this folder there are no other plans yet
+	for _, entry := range entries {
+		if known := d.workspaces[entry.Name()]; known != nil {
+			all = append(all, *known.app.place)
+		} else if place, is := workspace.LookUpState(filepath.Join(home, entry.Name())); is {
+			all = append(all, place)
+		}
+	}
+	return all
 }
 
 // add adds a workspace, unless it is there already. The caller holds mu.
@@ -296,9 +296,9 @@ func (f *changeWatcher) watchNew() []*reviewWorkspace {
 	if !f.noWatcher && !f.single {
 		_ = f.watcher.Add(f.first.StateHome()) // if it does not exist yet, the next look finds it
 	}
-	workspaces, watched := f.list(), slices.Collect(maps.Values(f.folders))
+	workspaces := f.list()
 	for _, s := range workspaces {
-		if slices.Contains(watched, s) {
+		if f.folders[f.growth[s]] == s {
 			continue
 		}
 		if entries, _ := os.ReadDir(s.state); len(entries) == 0 {
@@ -334,12 +334,12 @@ type reviewWorkspace struct {
 	folder     string // "" for the one named default
 	state      string // the folder of its state
 
-	inboxMu sync.Mutex // held while the inbox is read
+	running atomic.Int32 // runs here
+	inboxMu sync.Mutex   // held while the inbox is read
 
 	mu         sync.Mutex   // guards the fields below
 	release    func() error // closes the files of its log; nil: not opened yet
 	lastOpened time.Time    // the last time it was opened for the page
-	running    int          // runs here
 	found      inboxState
 }
 
@@ -402,7 +402,7 @@ func (s *reviewWorkspace) settle(ctx context.Context) {
 func (s *reviewWorkspace) closeIdle() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.workspaces.single || s.running > 0 || time.Since(s.lastOpened) < idleTimeout {
+	if s.workspaces.single || s.running.Load() > 0 || time.Since(s.lastOpened) < idleTimeout {
 		return
 	}
 	s.releaseLog()
@@ -441,19 +441,13 @@ func (s *reviewWorkspace) start(ctx context.Context, of string) error {
 	caller, runs := s.app.pageCaller(), s.workspaces.runs
 	caller.Of = of
 	caller.Background = func(work func(context.Context)) {
-		s.count(1)
+		s.running.Add(1)
 		runs.going.Go(func() {
-			defer s.count(-1)
+			defer s.running.Add(-1)
 			work(runs.working)
 		})
 	}
 	return shown.Service.StartRun(ctx, caller, verbs.EngineOptions{Wait: true, Drain: runs.drained, Agents: s.app.whyNoPerson() == ""})
-}
-
-func (s *reviewWorkspace) count(n int) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.running += n
 }
 
 const maxTail = 64 << 10 // bytes of a log that the page shows
