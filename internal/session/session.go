@@ -387,23 +387,19 @@ func (s *Session) listOpen(on bool) {
 // decide returns the record for a in the present state, without events if it changes nothing.
 func (s *Session) decide(by plan.Actor, a plan.Action, prepare Prepare, main plan.State) (plan.Record, error) {
 	state := s.state.WithWorkspaceSignals(main)
-	facts := s.facts(by, a, state)
-	if prepare != nil {
-		if err := prepare(state, &facts); err != nil {
-			return plan.Record{}, err
-		}
+	facts, err := s.facts(by, a, state, prepare)
+	if err == nil && s.opts.Facts != nil {
+		err = s.opts.Facts(&facts)
 	}
-	if s.opts.Facts != nil {
-		if err := s.opts.Facts(&facts); err != nil {
-			return plan.Record{}, err
-		}
+	if err != nil {
+		return plan.Record{}, err
 	}
 	events, err := plan.Decide(state, a, facts)
 	return plan.Record{Seq: state.Revision + 1, Action: plan.ActionWord(a), Actor: by, Time: facts.Now, Events: events}, err
 }
 
-// facts returns the session's own facts about an action.
-func (s *Session) facts(by plan.Actor, a plan.Action, state plan.State) plan.Facts {
+// facts returns the session's own facts about an action, and those that prepare adds.
+func (s *Session) facts(by plan.Actor, a plan.Action, state plan.State, prepare Prepare) (plan.Facts, error) {
 	facts := plan.Facts{Now: state.NextTime(s.opts.Now()), Actor: by, Limits: s.opts.Limits, Sightings: map[string]plan.Sighting{}}
 	if s.opts.Presence != nil {
 		for _, name := range plan.ClaimOwners(state, a) {
@@ -413,7 +409,10 @@ func (s *Session) facts(by plan.Actor, a plan.Action, state plan.State) plan.Fac
 			facts.LastActivity = s.opts.Presence.LastActivity()
 		}
 	}
-	return facts
+	if prepare == nil {
+		return facts, nil
+	}
+	return facts, prepare(state, &facts)
 }
 
 const (

@@ -85,11 +85,9 @@ func (s *Session) doShared(ctx context.Context, by plan.Actor, a plan.Action, pr
 			return Outcome{}, err
 		}
 		state = state.WithWorkspaceSignals(main)
-		facts := s.facts(by, a, state)
-		if prepare != nil {
-			if err := prepare(state, &facts); err != nil {
-				return Outcome{}, err
-			}
+		facts, err := s.facts(by, a, state, prepare)
+		if err != nil {
+			return Outcome{}, err
 		}
 		feed, err := s.opts.Decider.Decide(ctx, Request{By: by, Action: a, Facts: facts, On: state}, head)
 		if errors.Is(err, ErrChanged) && round < maxDecisions {
