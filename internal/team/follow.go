@@ -67,19 +67,20 @@ func (f Follower) Run(ctx context.Context) {
 // followAll follows copies until there are others, a membership changes, or ctx ends.
 func (f Follower) followAll(ctx context.Context, copies map[string]Place) {
 	members, _ := All(f.Folder) // those without an error
-	workspaces := map[string][]string{}
+	workspaces := map[Place][]string{}
 	for dir, place := range copies {
-		key := place.Team + "/" + place.Workspace
-		workspaces[key] = append(workspaces[key], dir)
+		of := Place{Team: place.Team, Workspace: place.Workspace}
+		workspaces[of] = append(workspaces[of], dir)
 	}
 	var streams sync.WaitGroup
 	defer streams.Wait()
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	for name, dirs := range workspaces {
+	for of, dirs := range workspaces {
 		streams.Go(func() {
-			if err := f.follow(ctx, dirs); err != nil {
-				f.Logger.Warn("a team's tracks are not followed", "workspace", name, "error", err)
+			now := following{Follower: f, Place: of}
+			if err := now.follow(ctx, copies, dirs); err != nil {
+				f.Logger.Warn("a team's tracks are not followed", "team", of.Team, "workspace", of.Workspace, "error", err)
 			}
 		})
 	}
@@ -116,69 +117,65 @@ func pause(ctx context.Context, wait time.Duration) bool {
 // following is the open copies of one workspace.
 type following struct {
 	Follower
-	Place
+	Place  // without a track
 	client *Client
 	copies []*openCopy // also several of one track, in other clones
 }
 
 type openCopy struct {
 	*Copy
-	session *session.Session
-	seen    Signs
-	isReady bool // it has all records that the server has announced
+	session   *session.Session
+	seen      Signs
+	isReady   bool // it has all records that the server has announced
+	hasFailed bool // the last pull
 }
 
-// follow keeps the copies of a workspace current until ctx ends.
-func (f Follower) follow(ctx context.Context, dirs []string) error {
-	place, _, err := PlaceOf(dirs[0])
-	m, wrong := Load(f.Folder, place.Team)
-	if err := errors.Join(err, wrong); err != nil {
-		return err
-	}
-	client, err := NewClient(m, f.Logger)
+// follow keeps the copies in some state folders, which are of one workspace, current until ctx ends.
+func (f *following) follow(ctx context.Context, places map[string]Place, dirs []string) error {
+	m, err := Load(f.Folder, f.Team)
 	if err != nil {
 		return err
 	}
-	defer client.Close()
-	now := following{f, Place{Workspace: place.Workspace}, client, nil}
+	if f.client, err = NewClient(m, f.Logger); err != nil {
+		return err
+	}
+	defer f.client.Close()
 	for _, dir := range dirs {
-		place, _, err := PlaceOf(dir)
-		c := NewCopy(m, place, dir, client)
-		if err != nil { // it was removed
-			continue
-		}
-		s, seen := f.Open(dir, c)
-		defer s.Close()
-		now.copies = append(now.copies, &openCopy{Copy: c, session: s, seen: seen})
+		c := &openCopy{Copy: NewCopy(m, places[dir], dir, f.client)}
+		c.session, c.seen = f.Open(dir, c.Copy)
+		defer c.session.Close()
+		f.copies = append(f.copies, c)
 	}
 	var beats sync.WaitGroup
 	defer beats.Wait()
 	beats.Go(func() {
 		for n, ok := 0, true; ok; n, ok = n+1, pause(ctx, f.Beat) {
-			now.reportSeen(ctx)
+			f.reportSeen(ctx)
 			if n%learnEvery == 0 {
-				_ = client.Learn(ctx, f.Folder, m) // after new rules, such as offline, followAll starts again
+				_ = f.client.Learn(ctx, f.Folder, m) // after new rules, such as offline, followAll starts again
 			}
 		}
 	})
 	for ok := true; ok; ok = pause(ctx, f.Retry) {
-		for _, c := range now.copies {
-			now.pull(ctx, c)
+		for _, c := range f.copies {
+			f.pull(ctx, c)
 		}
-		err := now.stream(ctx)
+		err := f.stream(ctx)
 		if errors.Is(err, errHeldBack) || isCode(err, teamwire.CodeTooMany) {
-			now.poll(ctx)
+			f.poll(ctx)
 		}
 		f.Logger.Debug("a team's tracks are followed again", "team", m.Team, "error", err)
 	}
 	return nil
 }
 
+// pull updates a copy. It warns of the first of several failures.
 func (f *following) pull(ctx context.Context, c *openCopy) {
 	err := c.Update(ctx, c.session)
-	if c.isReady = err == nil; !c.isReady && ctx.Err() == nil {
+	if err != nil && !c.hasFailed && ctx.Err() == nil {
 		f.Logger.Warn("a team's track is not current", "track", c.Place, "error", err)
 	}
+	c.isReady, c.hasFailed = err == nil, err != nil
 }
 
 // errHeldBack means that not a line of a stream has come: a proxy may wait for its end.

@@ -2,6 +2,7 @@ package team_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"encoding/pem"
@@ -327,7 +328,7 @@ func TestFollower(t *testing.T) {
 
 // follow follows the copies of a machine until stop is called.
 func (l *laptop) follow(t *testing.T, f team.Follower, opened func(*team.Copy)) (stop func()) {
-	f.Folder, f.StateHome, f.Logger = l.folder, l.stateHome, discard
+	f.Folder, f.StateHome, f.Logger = l.folder, l.stateHome, cmp.Or(f.Logger, discard)
 	f.Open = func(dir string, c *team.Copy) (*session.Session, team.Signs) {
 		opened(c)
 		var local team.Signs = signs{}
@@ -482,6 +483,40 @@ func TestNewRules(t *testing.T) {
 			}
 		case <-time.After(soon):
 			t.Fatalf("not opened under %q", want)
+		}
+	}
+}
+
+// logLines receives the lines of a log.
+type logLines chan string
+
+func (l logLines) Write(line []byte) (int, error) {
+	l <- string(line)
+	return len(line), nil
+}
+
+// TestWarnsOnce: while a server does not answer, a follower tries again and again, and warns once.
+func TestWarnsOnce(t *testing.T) {
+	s := newServer(t)
+	l := s.join(t)
+	s.http.Close()
+	lines := make(logLines, 1000)
+	logger := slog.New(slog.NewTextHandler(lines, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	defer l.follow(t, team.Follower{Retry: time.Millisecond, Logger: logger}, func(*team.Copy) {})()
+	for tries, warnings := 0, 0; tries < 3; {
+		select {
+		case line := <-lines:
+			if strings.Contains(line, "followed again") {
+				tries++
+			}
+			if strings.Contains(line, "level=WARN") {
+				warnings++
+			}
+			if warnings > 1 {
+				t.Fatal(line)
+			}
+		case <-time.After(soon):
+			t.Fatal("it does not try again")
 		}
 	}
 }
