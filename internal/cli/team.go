@@ -216,11 +216,11 @@ func (a *app) checkNoEngine(place workspace.Workspace) error {
 		"wait until the run ends, or stop it: planloop pause --track "+place.TrackName())
 }
 
-// beginCopy pulls the records of a copy for the first time.
+// beginCopy pulls the records of a copy for the first time. text says how it became one.
 func (a *app) beginCopy(ctx context.Context, c *team.Copy, local workspace.Workspace, text string) error {
 	s, _ := a.look(local, c, plan.Limits{})
 	if err := errors.Join(c.Update(ctx, s), s.Close()); err != nil {
-		return err
+		return fmt.Errorf("%s Its records were not pulled, and the next command tries it again: %w", text, err)
 	}
 	return a.printReply(c.Place, text+" Agents use it with: planloop --track "+local.TrackName())
 }
@@ -244,7 +244,7 @@ func (a *app) pullTrack(ctx context.Context, name, in string) error {
 		for _, t := range known {
 			names = append(names, t.Track)
 		}
-		local, text := here.On(name), "Pulled "+place.String()+"."
+		local, text := here.On(name), "Track "+name+" is now a copy of "+place.String()+"."
 		copied, isCopy, err := team.PlaceOf(local.StateDir)
 		switch {
 		case len(names) == 0:
@@ -259,16 +259,13 @@ func (a *app) pullTrack(ctx context.Context, name, in string) error {
 			return plan.Refuse(plan.Conflict, "", "track "+name+" is already a copy of "+copied.String(), "use it with --track "+name)
 		}
 		moved, err := a.moveAside(ctx, local, place)
+		if err != nil {
+			return err
+		}
 		if moved != "" {
 			text += " The local track " + name + " continues as " + moved + "."
 		}
-		if err == nil {
-			err = a.beginCopy(ctx, team.NewCopy(m, place, local.StateDir, client), local, text)
-		}
-		if err != nil && moved != "" {
-			err = fmt.Errorf("the local track %s continues as %s, but that of the team was not pulled: %w", name, moved, err)
-		}
-		return err
+		return a.beginCopy(ctx, team.NewCopy(m, place, local.StateDir, client), local, text)
 	})
 }
 
@@ -333,23 +330,20 @@ func (a *app) leaveTeam(ctx context.Context, name string, keep bool) error {
 	})
 }
 
-// endCopy makes a copy a track of this machine, or deletes it. A copy that cannot be deleted stays one.
+// endCopy makes a copy a track of this machine, or deletes it with the agents' output. A copy that cannot be deleted stays one.
 func (a *app) endCopy(ctx context.Context, of team.Place, local workspace.Workspace, keep bool) error {
 	if err := os.Remove(filepath.Join(local.StateDir, team.PlaceFile)); err != nil || keep { // first, so that no process fills it again
 		return err
 	}
-	if err := a.purgeLog(ctx, local); err != nil {
+	s, _ := a.look(local, nil, plan.Limits{})
+	err := errors.Join(s.Purge(ctx, plan.NewActor(plan.ChannelTerminal, a.login())), s.Close(), engine.RemoveLogs(local.StateDir))
+	if err != nil {
 		return errors.Join(err, of.Save(local.StateDir))
 	}
 	if local.Track == "" {
 		return nil
 	}
 	return os.RemoveAll(local.StateDir)
-}
-
-func (a *app) purgeLog(ctx context.Context, place workspace.Workspace) error {
-	s, _ := a.look(place, nil, plan.Limits{})
-	return errors.Join(s.Purge(ctx, plan.NewActor(plan.ChannelTerminal, a.login())), s.Close())
 }
 
 func (a *app) teamMembers(cmd *cobra.Command, args []string) error {

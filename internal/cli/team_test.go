@@ -163,6 +163,9 @@ func TestLeavingAgain(t *testing.T) {
 	m := team.Membership{Address: "https://plans.example.com", Token: "plt_x", Team: "acme", Member: "ann"}
 	testenv.Check(t, m.Save(folder))
 	testenv.Check(t, team.Place{Team: "acme", Workspace: "shop", Track: "main"}.Save(ws.place.StateDir))
+	output := filepath.Join(ws.place.StateDir, "logs", "S001")
+	testenv.Check(t, os.Mkdir(filepath.Dir(output), 0o700))
+	testenv.Check(t, os.WriteFile(output, []byte("of an agent"), 0o600))
 	cancelled, cancel := context.WithCancel(t.Context())
 	cancel()
 	if err := a.leaveTeam(cancelled, "acme", false); err == nil {
@@ -173,6 +176,9 @@ func TestLeavingAgain(t *testing.T) {
 	defer log.Close()
 	if hasHistory(log.Read(t.Context(), 0)) {
 		t.Error("the copy is left behind")
+	}
+	if _, err := os.Lstat(output); err == nil {
+		t.Error("an agent's output is left behind")
 	}
 }
 
