@@ -182,13 +182,44 @@ func TestLeavingAgain(t *testing.T) {
 	}
 }
 
+// joined returns an app of a member of a team with this server, in the named workspace.
+func (u userAt) joined(name string, server http.HandlerFunc) *app {
+	u.t.Helper()
+	web := httptest.NewServer(server)
+	u.t.Cleanup(web.Close)
+	a := u.in(name)
+	folder, _, err := a.teamFolders()
+	testenv.Check(u.t, err)
+	m := team.Membership{Address: web.URL, Token: "plt_x", Team: "acme", Member: "ann", Role: teamwire.RoleMember}
+	testenv.Check(u.t, m.Save(folder))
+	return a
+}
+
+// TestPullWithoutRecords: if the first pull fails, the error says what has changed all the same.
+func TestPullWithoutRecords(t *testing.T) {
+	u := userAt{t, t.TempDir()}
+	u.plans("pulled")
+	a := u.joined("pulled", func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasSuffix(r.URL.Path, "/records") {
+			w.WriteHeader(http.StatusServiceUnavailable)
+		}
+		testenv.Check(t, json.NewEncoder(w).Encode([]teamwire.Track{{Track: "main"}}))
+	})
+	err := a.pullTrack(t.Context(), "main", "acme/shop")
+	if err == nil || !strings.Contains(err.Error(), "Track main is now a copy of acme/shop main. The local track main continues as former-main.") {
+		t.Errorf("got %v", err)
+	}
+}
+
 // TestChangesWhilePulling: while a track moves aside for a team's, another process changes it. Each accepted change, with the value that it
 // names, is on the kept track.
 func TestChangesWhilePulling(t *testing.T) {
 	shared := store.NewMemory()
 	_, err := session.New(shared, session.Options{}).Do(t.Context(), codex.Actor, plan.SetUp{Outline: plan.Outline{Objective: "Ours"}}, nil)
 	testenv.Check(t, err)
-	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	u := userAt{t, t.TempDir()}
+	writer := u.plans("pulled")
+	a := u.joined("pulled", func(w http.ResponseWriter, r *http.Request) {
 		head, err := shared.Head(r.Context())
 		testenv.Check(t, err)
 		var answer any = []teamwire.Track{{Track: "main", Head: head}}
@@ -202,14 +233,7 @@ func TestChangesWhilePulling(t *testing.T) {
 			answer = records
 		}
 		testenv.Check(t, json.NewEncoder(w).Encode(answer))
-	}))
-	t.Cleanup(web.Close)
-	u := userAt{t, t.TempDir()}
-	writer, a := u.plans("pulled"), u.in("pulled")
-	folder, _, err := a.teamFolders()
-	testenv.Check(t, err)
-	m := team.Membership{Address: web.URL, Token: "plt_x", Team: "acme", Member: "ann", Role: teamwire.RoleMember}
-	testenv.Check(t, m.Save(folder))
+	})
 	value, err := writer.session.PutValue(t.Context(), []byte("long"))
 	testenv.Check(t, err)
 	titles, begun, refused := map[string]bool{}, make(chan struct{}), make(chan error)
