@@ -271,6 +271,29 @@ func TestChangesWhilePulling(t *testing.T) {
 	}
 }
 
+// TestJoinedAgain: a process that runs uses the token of the last join, and the track that was pulled last.
+func TestJoinedAgain(t *testing.T) {
+	u := userAt{t, t.TempDir()}
+	local, a := u.plans("joined"), u.in("joined")
+	folder, _, err := a.teamFolders()
+	testenv.Check(t, err)
+	m := team.Membership{Address: "http://127.0.0.1:9", Token: "plt_x", Team: "acme", Member: "ann"}
+	place := team.Place{Team: "acme", Workspace: "shop", Track: "main"}
+	for what, change := range map[string]func(){
+		"joined": func() {}, "again": func() { m.Token = "plt_y" }, "another track": func() { place.Workspace = "blog" },
+	} {
+		change()
+		testenv.Check(t, errors.Join(m.Save(folder), place.Save(local.place.StateDir)))
+		first, err := a.open(t.Context(), nil)
+		testenv.Check(t, err)
+		second, err := a.open(t.Context(), nil)
+		testenv.Check(t, err)
+		if first.copied.Token != m.Token || first.copied.Place != place || first != second {
+			t.Errorf("%s: uses %s of %s", what, first.copied.Token, first.copied.Place)
+		}
+	}
+}
+
 // TestFollowingEnds: a process stops following when it ends, also if it only opened other workspaces.
 func TestFollowingEnds(t *testing.T) {
 	hasStopped := false

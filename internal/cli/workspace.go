@@ -169,11 +169,11 @@ func (a *app) open(ctx context.Context, roots mcpserver.Roots) (*openWorkspace, 
 	return now, nil
 }
 
-// isReplaced reports whether a track has become a team's, or left it, since it was opened: a server that runs must not record on a copy,
-// nor change a plan of a team that this machine has left.
+// isReplaced reports whether a track has become a team's, another team's, or left it, since it was opened: a server that runs must not
+// record on a copy, nor change a plan of a team that this machine has left. It also needs the token of the last join.
 func (a *app) isReplaced(ws *openWorkspace) bool {
-	_, err := os.Lstat(filepath.Join(ws.place.StateDir, team.PlaceFile))
-	return !a.flags.ephemeral && errors.Is(err, fs.ErrNotExist) == (ws.copied != nil)
+	now, err := a.copyIn(ws.place.StateDir)
+	return err == nil && !now.IsSame(ws.copied)
 }
 
 // checkNotShared refuses to record a change here on a track that has become a team's since it was opened.

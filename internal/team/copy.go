@@ -38,6 +38,14 @@ func NewCopy(m Membership, p Place, stateDir string, client *Client) *Copy {
 	return &Copy{m, p, stateDir, client}
 }
 
+// IsSame reports whether a copy, which may be nil, is of the same track by the same membership.
+func (c *Copy) IsSame(other *Copy) bool {
+	if c == nil || other == nil {
+		return c == other
+	}
+	return c.Place == other.Place && c.Membership == other.Membership
+}
+
 // Presence returns the signs of life on the track. isEngineOf reports whether an engine has run on a state folder.
 func (c *Copy) Presence(local Signs, isEngineOf func(stateDir, name string) bool) Signs {
 	if c == nil {
@@ -84,7 +92,11 @@ func (c *Copy) call(ctx context.Context, method, rest string, in, out any) error
 
 // Pull implements session.Decider. It does not fill a copy again that this machine has left: another process may still follow it.
 func (c *Copy) Pull(ctx context.Context, after store.Head) (feed session.Feed, err error) {
-	if _, joined, _ := PlaceOf(c.dir); !joined {
+	now, _, err := PlaceOf(c.dir)
+	if err != nil {
+		return feed, err
+	}
+	if now != c.Place {
 		return feed, plan.Refuse(plan.Conflict, "", "this machine has left the track's team",
 			"join and pull it again: planloop team join URL")
 	}

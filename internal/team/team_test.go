@@ -591,9 +591,14 @@ func TestALeftCopyIsNotFilled(t *testing.T) {
 	s := newServer(t)
 	l := s.join(t)
 	testenv.Check(t, l.do(t, setUp()))
-	testenv.Check(t, os.Remove(filepath.Join(l.dir, team.PlaceFile)))
-	if err := l.copy.Update(t.Context(), l.session); err == nil || !strings.Contains(err.Error(), "has left the track") {
-		t.Errorf("got %v", err)
+	for what, end := range map[string]func() error{
+		"left":                   func() error { return os.Remove(filepath.Join(l.dir, team.PlaceFile)) },
+		"left for another track": func() error { return team.Place{Team: "acme", Workspace: "blog", Track: "main"}.Save(l.dir) },
+	} {
+		testenv.Check(t, end())
+		if err := l.copy.Update(t.Context(), l.session); err == nil || !strings.Contains(err.Error(), "has left the track") {
+			t.Errorf("%s: got %v", what, err)
+		}
 	}
 }
 
