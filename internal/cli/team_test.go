@@ -206,7 +206,8 @@ func TestPullWithoutRecords(t *testing.T) {
 		testenv.Check(t, json.NewEncoder(w).Encode([]teamwire.Track{{Track: "main"}}))
 	})
 	err := a.pullTrack(t.Context(), "main", "acme/shop")
-	if err == nil || !strings.Contains(err.Error(), "Track main is now a copy of acme/shop main. The local track main continues as former-main.") {
+	const want = "Track main is now a copy of acme/shop main. The local track main continues as former-main."
+	if err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("got %v", err)
 	}
 }

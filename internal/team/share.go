@@ -84,7 +84,7 @@ func copyValues(ctx context.Context, from store.Log, records []string, put func(
 	return nil
 }
 
-// CopyLog copies a log of this machine, which does not grow meanwhile, with its values to an empty one, which it closes.
+// CopyLog copies a log of this machine, with its values, to an empty one, and closes that. The caller keeps the first from growing.
 func CopyLog(ctx context.Context, from, to store.Log, opts session.Options) error {
 	head, err := from.Head(ctx)
 	lines, wrong := readLog(ctx, from, 0)
