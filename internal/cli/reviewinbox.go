@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"log/slog"
 	"maps"
 	"os"
 	"path/filepath"
@@ -190,28 +191,23 @@ func (q *inboxCache) load() {
 }
 
 // save stores the list if it has changed, without removed workspaces, unless it was stored less than again ago.
-func (q *inboxCache) save(again time.Duration) error {
+func (q *inboxCache) save(again time.Duration, logger *slog.Logger) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if !q.changed || q.path == "" || time.Since(q.written) < again {
-		return nil
+	if !q.changed || time.Since(q.written) < again {
+		return
 	}
 	for id := range q.places {
 		if _, err := os.Lstat(filepath.Join(filepath.Dir(q.path), id)); err != nil {
 			delete(q.places, id)
 		}
 	}
-	text, err := json.Marshal(inboxCacheFile{version(), q.places}, json.Deterministic(true))
-	if err != nil {
-		return err
-	}
 	q.changed, q.written = false, time.Now()
-	return safefile.WriteFile(q.path, text, safefile.Options{Mode: safefile.FileMode})
-}
-
-// saveInboxCache saves the list of quiet workspaces, unless it was saved less than again ago.
-func (d *reviewWorkspaces) saveInboxCache(again time.Duration) {
-	if err := d.cache.save(again); err != nil {
-		d.logger().Debug("the inbox cache was not saved", "error", err)
+	text, err := json.Marshal(inboxCacheFile{version(), q.places}, json.Deterministic(true))
+	if err == nil {
+		err = safefile.WriteFile(q.path, text, safefile.Options{Mode: safefile.FileMode})
+	}
+	if err != nil {
+		logger.Debug("the inbox cache was not saved", "error", err)
 	}
 }

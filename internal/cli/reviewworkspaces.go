@@ -64,7 +64,7 @@ func (d *reviewWorkspaces) close() error {
 	d.end()
 	d.ending.Wait()
 	d.changed.Close()
-	d.saveInboxCache(0)
+	d.cache.save(0, d.logger())
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	var failed error
@@ -253,7 +253,7 @@ func (d *reviewWorkspaces) follow(ctx context.Context) {
 			for _, s := range f.watchNew() {
 				s.settle(ctx)
 			}
-			d.saveInboxCache(time.Minute)
+			d.cache.save(time.Minute, d.logger())
 		case event := <-watcher.Events:
 			if s := f.folders[filepath.Dir(event.Name)]; s != nil {
 				d.checkHead(s)
