@@ -15,6 +15,7 @@ import (
 	"github.com/planloop/planloop/internal/safefile"
 	"github.com/planloop/planloop/internal/store"
 	"github.com/planloop/planloop/internal/store/sqlite"
+	"github.com/planloop/planloop/internal/workspace"
 	"github.com/planloop/planloop/plan"
 )
 
@@ -198,7 +199,7 @@ func (q *inboxCache) save(again time.Duration, logger *slog.Logger) {
 		return
 	}
 	for id := range q.places {
-		if _, err := os.Lstat(filepath.Join(filepath.Dir(q.path), id)); err != nil {
+		if _, err := os.Lstat(filepath.Join(filepath.Dir(q.path), workspace.MainID(id))); err != nil {
 			delete(q.places, id)
 		}
 	}

@@ -65,6 +65,24 @@ func TestNextDeskOpensWhatHasChanged(t *testing.T) {
 	}
 }
 
+// A quiet track is not opened again by the next process either.
+func TestNextDeskKnowsQuietTracks(t *testing.T) {
+	u := userAt{t, t.TempDir()}
+	place, err := u.plans("p00").place.BeginTrack("docs", sqlite.RemoveUnused)
+	must(t, err)
+	docs, err := u.in("p00").within(place).open(t.Context(), nil)
+	must(t, err)
+	_, err = docs.verbs.SetupPlan(t.Context(), codex, verbs.SetupPlan{Objective: "Fix the docs"})
+	must(t, err)
+	must(t, docs.session.Close())
+	for range 2 {
+		if waiting, unreadable := lookAgain(u, 2); waiting+unreadable > 0 {
+			t.Errorf("%d wait, %d cannot be read", waiting, unreadable)
+		}
+		damage(t, place.StateDir, true) // only visible when the log is opened
+	}
+}
+
 // A question whose process was killed before it updated the head is found by the next workspaces.
 func TestNextDeskFindsWhatNoHeadTells(t *testing.T) {
 	u := userAt{t, t.TempDir()}
