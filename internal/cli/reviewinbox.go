@@ -65,7 +65,7 @@ func (f inboxState) over() bool { return !f.until.IsZero() && time.Now().After(f
 
 // readInbox calls find, unless the workspace is known to be quiet.
 func (s *reviewWorkspace) readInbox(ctx context.Context) (inboxState, error) {
-	cache, end := &s.workspaces.cache, logEndOf(s.state)
+	cache, end := &s.workspaces.cache, logEndOf(s.local.StateDir)
 	if listed, isQuiet := cache.at(s.ID, end); isQuiet {
 		return inboxState{listed: listed}, nil
 	}

@@ -107,7 +107,7 @@ func (d *reviewWorkspaces) mains() (all []workspace.Workspace) {
 	entries, _ := os.ReadDir(home) // without this folder there are no other plans yet
 	for _, entry := range entries {
 		if known := d.workspaces[entry.Name()]; known != nil {
-			all = append(all, *known.app.place)
+			all = append(all, known.local)
 		} else if place, is := workspace.LookUpState(filepath.Join(home, entry.Name())); is {
 			all = append(all, place)
 		}
@@ -122,12 +122,9 @@ func (d *reviewWorkspaces) add(place workspace.Workspace) *reviewWorkspace {
 	if s != nil {
 		return s
 	}
-	s = &reviewWorkspace{app: d.app, workspaces: d, state: place.StateDir}
+	s = &reviewWorkspace{Workspace: review.Workspace{Place: placeOf(place)}, app: d.app, workspaces: d, local: place}
 	if !d.single || place.Track != d.first.Track {
 		s.app = d.within(place)
-	}
-	if s.Place = placeOf(place); !place.Default {
-		s.folder = place.Path
 	}
 	d.workspaces[id] = s
 	return s
@@ -156,7 +153,7 @@ func (d *reviewWorkspaces) Places(context.Context) ([]review.Place, error) {
 	places := make([]review.Place, len(workspaces))
 	for i, s := range workspaces {
 		places[i] = s.Place
-		if info, err := os.Stat(s.folder); s.Doubt == "" && s.folder != "" && (err != nil || !info.IsDir()) {
+		if info, err := os.Stat(s.local.Path); s.Doubt == "" && !s.local.Default && (err != nil || !info.IsDir()) {
 			places[i].Doubt = "its directory does not exist"
 		}
 	}
@@ -301,12 +298,12 @@ func (f *changeWatcher) watchNew() []*reviewWorkspace {
 		if f.folders[f.growth[s]] == s {
 			continue
 		}
-		if entries, _ := os.ReadDir(s.state); len(entries) == 0 {
+		if entries, _ := os.ReadDir(s.local.StateDir); len(entries) == 0 {
 			continue // no plan there yet
 		}
 		if f.growth[s] == "" {
 			// only once: later the state may be in deletion, and must not be created again
-			f.growth[s], _ = sqlite.MakeGrowthFolder(s.state)
+			f.growth[s], _ = sqlite.MakeGrowthFolder(s.local.StateDir)
 		}
 		if folder := f.growth[s]; !f.noWatcher && f.watcher.Add(folder) == nil {
 			f.folders[folder] = s
@@ -331,8 +328,7 @@ type reviewWorkspace struct {
 	review.Workspace
 	app        *app
 	workspaces *reviewWorkspaces
-	folder     string // "" for the one named default
-	state      string // the folder of its state
+	local      workspace.Workspace
 
 	running atomic.Int32 // runs here
 	inboxMu sync.Mutex   // held while the inbox is read
@@ -358,7 +354,7 @@ func (s *reviewWorkspace) open(ctx context.Context, isUse bool) (*review.Workspa
 		s.release, s.Service, s.Tail = ws.release, ws.verbs, s.tail
 		s.Fresh = ws.servers.refreshFor
 		if !s.app.flags.ephemeral {
-			s.Unsent = s.state
+			s.Unsent = s.local.StateDir
 		}
 		s.Refused = s.app.whyNoPerson // an agent at work there is known once the workspace is open
 		if where := ws.decidePlace(); where != "" {
@@ -376,7 +372,7 @@ func (s *reviewWorkspace) open(ctx context.Context, isUse bool) (*review.Workspa
 // head returns the last end of the log, without opening it; the zero Head if unknown.
 func (s *reviewWorkspace) head() store.Head {
 	if !s.app.flags.ephemeral {
-		return sqlite.CachedHead(s.state)
+		return sqlite.CachedHead(s.local.StateDir)
 	}
 	ws, err := s.app.open(context.Background(), nil)
 	if err != nil {
