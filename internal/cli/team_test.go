@@ -251,7 +251,11 @@ func TestChangesWhilePulling(t *testing.T) {
 			}
 		}
 	}()
-	<-begun
+	select {
+	case <-begun:
+	case err := <-refused:
+		t.Fatal(err)
+	}
 	err = a.pullTrack(t.Context(), "main", "acme/shop")
 	if refusal := <-refused; err != nil || !strings.Contains(refusal.Error(), "has just become a team's") {
 		t.Errorf("pulled: %v; the last change: %v", err, refusal)

@@ -71,7 +71,7 @@ func (c *Copy) LocalName(name string) string {
 }
 
 // IsClosed reports whether the team lets hooks refuse changes because its server has not confirmed the copy.
-func (c *Copy) IsClosed() bool { return c != nil && c.Offline == "closed" && !c.IsFresh() }
+func (c *Copy) IsClosed() bool { return !c.IsFresh() && c.Offline == "closed" }
 
 // DecidePage returns the address of the page where people decide about the track, "" if the team has none.
 func (c *Copy) DecidePage() string {
@@ -181,8 +181,11 @@ func (c *Copy) Confirmed() time.Time {
 	return info.ModTime()
 }
 
-// IsFresh reports whether the copy was confirmed in the last minute.
+// IsFresh reports whether the copy was confirmed in the last minute. A track of this machine's own is always fresh.
 func (c *Copy) IsFresh() bool {
+	if c == nil {
+		return true
+	}
 	age := time.Since(c.Confirmed())
 	return age >= 0 && age < freshFor
 }
@@ -198,7 +201,7 @@ func (c *Copy) Update(ctx context.Context, s *session.Session) error {
 
 // Stale says how old a copy is that its server has not confirmed for a minute, "" if it is current.
 func (c *Copy) Stale() string {
-	if c == nil || c.IsFresh() {
+	if c.IsFresh() {
 		return ""
 	}
 	age := "of unknown age"

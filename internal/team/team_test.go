@@ -554,6 +554,14 @@ func TestChangesWhileSharing(t *testing.T) {
 	}
 }
 
+// TestNoCopy: a track may be left between the look at its file and the next question about its copy.
+func TestNoCopy(t *testing.T) {
+	var none *team.Copy
+	if !none.IsFresh() || none.IsClosed() || none.Stale() != "" || !none.IsSame(nil) || none.DecidePage() != "" {
+		t.Error("a track of this machine is a copy")
+	}
+}
+
 // TestEnginesOnOtherMachines: an engine without signs of life here is gone only if it has left a file here.
 func TestEnginesOnOtherMachines(t *testing.T) {
 	for name, c := range map[string]struct {
