@@ -14,9 +14,17 @@ func browsers(goos string, getenv func(string) string, address string) [][]strin
 	var all [][]string
 	if goos != "windows" { // on Windows paths contain colons
 		for command := range strings.SplitSeq(getenv("BROWSER"), ":") {
-			if words := strings.Fields(command); len(words) > 0 {
-				all = append(all, withAddress(words, address))
+			words := strings.Fields(command)
+			if len(words) == 0 {
+				continue
 			}
+			if !strings.Contains(command, "%s") {
+				words = append(words, "%s")
+			}
+			for i, word := range words {
+				words[i] = strings.ReplaceAll(word, "%s", address)
+			}
+			all = append(all, words)
 		}
 	}
 	byWindows := []string{"rundll32.exe", "url.dll,FileProtocolHandler", address}
@@ -31,19 +39,6 @@ func browsers(goos string, getenv func(string) string, address string) [][]strin
 		all = append(all, []string{"xdg-open", address})
 	}
 	return all
-}
-
-// withAddress puts the address in the place of %s in a command of BROWSER, or else at its end.
-func withAddress(words []string, address string) []string {
-	named := false
-	for i, word := range words {
-		named = named || strings.Contains(word, "%s")
-		words[i] = strings.ReplaceAll(word, "%s", address)
-	}
-	if !named {
-		words = append(words, address)
-	}
-	return words
 }
 
 // openBrowser opens an address in the user's browser, unless they are logged in from another machine or have no desktop. If no browser can

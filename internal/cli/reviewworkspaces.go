@@ -175,10 +175,12 @@ func (d *reviewWorkspaces) workspace(id string) (*reviewWorkspace, error) {
 	if s != nil {
 		return s, nil
 	}
-	if at := slices.IndexFunc(d.list(), func(s *reviewWorkspace) bool { return s.ID == id }); at < 0 {
-		return nil, plan.Refuse(plan.NotFound, "/workspace", "workspace "+plan.Quote(id)+" does not exist", "choose a listed workspace")
+	for _, s := range d.list() {
+		if s.ID == id {
+			return s, nil
+		}
 	}
-	return d.workspace(id)
+	return nil, plan.Refuse(plan.NotFound, "/workspace", "workspace "+plan.Quote(id)+" does not exist", "choose a listed workspace")
 }
 
 const changeWindow = 20 * time.Millisecond // successive changes within it are reported as one
@@ -239,7 +241,7 @@ func (d *reviewWorkspaces) follow(ctx context.Context) {
 	} else {
 		defer watcher.Close()
 	}
-	f := changeWatcher{d, watcher, err != nil, map[string]*reviewWorkspace{}, map[*reviewWorkspace]string{}}
+	f := changeWatcher{d, watcher, err != nil, map[string]*reviewWorkspace{}}
 	tick := time.NewTicker(pollInterval)
 	defer tick.Stop()
 	for f.watchNew(); ; {
@@ -285,7 +287,6 @@ type changeWatcher struct {
 	watcher   *fsnotify.Watcher
 	noWatcher bool
 	folders   map[string]*reviewWorkspace // the watched folders of growth files
-	growth    map[*reviewWorkspace]string // the folders of growth files
 }
 
 // watchNew checks the workspaces that are not watched, and watches them from then on.
@@ -295,18 +296,18 @@ func (f *changeWatcher) watchNew() []*reviewWorkspace {
 	}
 	workspaces := f.list()
 	for _, s := range workspaces {
-		if f.folders[f.growth[s]] == s {
+		if f.folders[s.growth] == s {
 			continue
 		}
 		if entries, _ := os.ReadDir(s.local.StateDir); len(entries) == 0 {
 			continue // no plan there yet
 		}
-		if f.growth[s] == "" {
+		if s.growth == "" {
 			// only once: later the state may be in deletion, and must not be created again
-			f.growth[s], _ = sqlite.MakeGrowthFolder(s.local.StateDir)
+			s.growth, _ = sqlite.MakeGrowthFolder(s.local.StateDir)
 		}
-		if folder := f.growth[s]; !f.noWatcher && f.watcher.Add(folder) == nil {
-			f.folders[folder] = s
+		if !f.noWatcher && f.watcher.Add(s.growth) == nil {
+			f.folders[s.growth] = s
 		}
 		f.checkHead(s)
 	}
@@ -329,6 +330,7 @@ type reviewWorkspace struct {
 	app        *app
 	workspaces *reviewWorkspaces
 	local      workspace.Workspace
+	growth     string // the folder of its growth file, only for follow; "": not made yet
 
 	running atomic.Int32 // runs here
 	inboxMu sync.Mutex   // held while the inbox is read

@@ -97,14 +97,13 @@ func (a *app) followSoon(ctx context.Context) {
 			return a.look(workspace.FromState(stateDir), c, plan.Limits{})
 		}}
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	done := make(chan struct{})
-	begin := time.AfterFunc(followAfter, func() { defer close(done); follower.Run(ctx) })
-	a.stopFollowing = sync.OnceFunc(func() {
-		cancel()
-		if !begin.Stop() {
-			<-done
+	var following sync.WaitGroup
+	following.Go(func() {
+		if waitFor(ctx, followAfter) {
+			follower.Run(ctx)
 		}
 	})
+	a.stopFollowing = func() { cancel(); following.Wait() }
 }
 
 // refreshCopies brings up to date the copies of a workspace's tracks, and of those of all workspaces at the paths, so that their planning
