@@ -110,7 +110,7 @@ func endWithRights[T any](ctx context.Context, end func(), every time.Duration, 
 	})
 }
 
-// rightsLog is a log that appends only while the rights in the context last, or on conditions of the caller. If the team's rules have
+// rightsLog is a log that changes only while the rights in the context last, or on conditions of the caller. If the team's rules have
 // changed, it finds the rights again and reports a conflict, after which a session decides again.
 type rightsLog struct{ *postgres.Log }
 
@@ -118,46 +118,35 @@ var errNoRights = errors.New("the change has no rights")
 
 // Append implements store.Log.
 func (l rightsLog) Append(ctx context.Context, r plan.Record) (store.Head, error) {
+	return withinRights(ctx, func(ctx context.Context) (store.Head, error) { return l.Log.Append(ctx, r) })
+}
+
+// Purge implements store.Log.
+func (l rightsLog) Purge(ctx context.Context, chain string, first plan.Record) (store.Head, error) {
+	return withinRights(ctx, func(ctx context.Context) (store.Head, error) { return l.Log.Purge(ctx, chain, first) })
+}
+
+// withinRights changes a log on the condition that the rights in the context last.
+func withinRights(ctx context.Context, change func(context.Context) (store.Head, error)) (store.Head, error) {
 	by, _ := ctx.Value(rightsInContext{}).(*rights)
 	switch {
 	case by == nil && postgres.Relies(ctx):
-		return l.Log.Append(ctx, r)
+		return change(ctx)
 	case by == nil:
 		return store.Head{}, errNoRights
 	}
 	by.mu.Lock()
 	defer by.mu.Unlock()
-	head, err := l.Log.Append(postgres.Rely(ctx, by.now.relied(math.MaxInt64)), r)
+	head, err := change(postgres.Rely(ctx, by.now.relied(math.MaxInt64)))
 	if !errors.Is(err, postgres.ErrOld) {
 		return head, err
 	}
-	if err := by.renew(ctx); err != nil {
+	now, err := by.read(ctx)
+	if err != nil {
 		return head, err
 	}
+	by.now = now
 	return head, fmt.Errorf("%w: %w", store.ErrConflict, postgres.ErrOld)
-}
-
-// Purge implements store.Log. It reads the rights again before.
-func (l rightsLog) Purge(ctx context.Context, chain string, first plan.Record) (store.Head, error) {
-	by, _ := ctx.Value(rightsInContext{}).(*rights)
-	if by == nil {
-		return store.Head{}, errNoRights
-	}
-	by.mu.Lock()
-	defer by.mu.Unlock()
-	if err := by.renew(ctx); err != nil {
-		return store.Head{}, err
-	}
-	return l.Log.Purge(ctx, chain, first)
-}
-
-// renew reads the present rights. mu is held.
-func (by *rights) renew(ctx context.Context) error {
-	c, err := by.read(ctx)
-	if err == nil {
-		by.now = c
-	}
-	return err
 }
 
 // usedEvery limits how often the last use of a token is noted.

@@ -169,7 +169,14 @@ func (l *Log) findOwn(ctx context.Context, c change) (hash store.Hash, found boo
 	return own[0], true, nil
 }
 
-// Purge implements store.Log. It replaces what this handle has read: after an append by another server it is a conflict.
+// purgeQuery returns null if a condition of the context no longer holds, and nothing if the log has another end.
+const purgeQuery = `SELECT CASE WHEN $9::bigint IS NULL
+		OR EXISTS (SELECT FROM team WHERE id = t.team AND rules = $9 AND $10::timestamptz > clock_timestamp())
+	THEN purge_track($1, $2, $3, $4, $5, $6, $7) END
+	FROM (SELECT team FROM track WHERE id = $1 AND seq = $8 FOR NO KEY UPDATE) t`
+
+// Purge implements store.Log. It replaces what this handle has read: after an append by another server it is a conflict. Of the
+// conditions in the context, the rules and the end of the caller's rights count.
 func (l *Log) Purge(ctx context.Context, chain string, first plan.Record) (store.Head, error) {
 	c, err := l.prepare(ctx, first)
 	if err != nil {
@@ -184,16 +191,21 @@ func (l *Log) Purge(ctx context.Context, chain string, first plan.Record) (store
 		return store.Head{}, err
 	}
 	after := store.Head{Chain: chain, Seq: 1, Hash: store.Hash{}.Next(c.line), Phase: first.Phase}
+	args := []any{l.track, before.Chain, after.Chain, first.Phase, first.IsOpen, c.line, c.key, before.Seq, nil, nil}
+	if c.relied != nil {
+		copy(args[8:], c.relied.args[:2])
+	}
 	l.releaseRow()
 	err = l.db.retry(ctx, func(ctx context.Context, _ int) error {
-		done, err := runBatch(ctx, l.db, l.team, pgx.RowTo[bool], `SELECT purge_track($1, $2, $3, $4, $5, $6, $7)
-			FROM (SELECT FROM track WHERE id = $1 AND seq = $8 FOR NO KEY UPDATE) t`,
-			l.track, before.Chain, after.Chain, first.Phase, first.IsOpen, c.line, c.key, before.Seq)
-		if err != nil || len(done) > 0 && done[0] {
+		done, err := runBatch(ctx, l.db, l.team, pgx.RowTo[*bool], purgeQuery, args...)
+		if err != nil || len(done) > 0 && done[0] != nil && *done[0] {
 			return err
 		}
 		if _, found, err := l.findOwn(ctx, c); err != nil || found {
 			return err
+		}
+		if len(done) > 0 && done[0] == nil {
+			return ErrOld
 		}
 		return fmt.Errorf("the log was changed at the same time: %w", store.ErrConflict)
 	})

@@ -294,8 +294,8 @@ func TestLines(t *testing.T) {
 	}
 }
 
-// TestRely: an append with conditions is refused once one of them has ended, and Since does not read a log that it has read, until an
-// append conflicts.
+// TestRely: an append or a purge with conditions is refused once one of them has ended, and Since does not read a log that it has read,
+// until an append conflicts.
 func TestRely(t *testing.T) {
 	dsn := postgrestest.Start(t)
 	db, team, track := postgrestest.OpenTeam(t, dsn)
@@ -311,6 +311,9 @@ func TestRely(t *testing.T) {
 	for name, ctx := range map[string]context.Context{"other rules": rely(is.Rules+1, time.Hour), "an end": rely(is.Rules, -time.Second)} {
 		if _, err := log.Append(ctx, mark(2, 1)); !errors.Is(err, postgres.ErrOld) {
 			t.Errorf("with %s: %v", name, err)
+		}
+		if _, err := log.Purge(ctx, store.NewChain(), mark(1, 1)); !errors.Is(err, postgres.ErrOld) {
+			t.Errorf("a purge with %s: %v", name, err)
 		}
 	}
 	head := testenv.Must(log.Append(rely(is.Rules, time.Hour), mark(2, 1)))(t)
@@ -335,6 +338,7 @@ func TestRely(t *testing.T) {
 		t.Errorf("after the conflict: %+v, %d records, %v", grown, len(records), err)
 	}
 	testenv.Must(log.Append(now, mark(4, 1)))(t)
+	testenv.Must(log.Purge(now, store.NewChain(), mark(1, 1)))(t)
 }
 
 // TestBoundFunctions: a transaction that has set one team reaches no other team through the functions with their owner's rights.
