@@ -3,13 +3,16 @@ package teamserver
 import (
 	"context"
 	"fmt"
+	"io"
 	"net/http"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/go-json-experiment/json"
 
+	"github.com/planloop/planloop/internal/broadcast"
 	"github.com/planloop/planloop/internal/store"
 	"github.com/planloop/planloop/internal/teamwire"
 )
@@ -22,10 +25,9 @@ const (
 
 // feeds watch the workspaces that have event streams, each once for all its streams.
 type feeds struct {
-	mu      sync.Mutex
-	open    map[int64]*feed
-	streams int
-	own     map[int64]int // streams, by token
+	mu   sync.Mutex
+	open map[int64]*feed
+	own  map[int64]int // streams, by token
 }
 
 // feed follows the heads of a workspace's tracks.
@@ -33,17 +35,15 @@ type feed struct {
 	team      int64
 	workspace string
 	stop      context.CancelFunc
+	streams   int
+	changed   broadcast.Hub
 
-	mu      sync.Mutex
-	heads   map[string]store.Head
-	streams map[chan teamwire.HeadEvent]bool // true: it was too slow, and must begin again
+	mu    sync.Mutex
+	heads map[string]store.Head
 }
 
-// streamRoom is how many events a stream may lag. One that lags further ends, and the laptop
-// begins again.
-const streamRoom = 256
-
-// streamHeads writes an event for each change of a track in the workspace, until the caller leaves.
+// streamHeads writes the tracks' heads and an event for each change of one, until the caller leaves. A slow stream leaves out heads that
+// have changed again.
 func (s *Server) streamHeads(w http.ResponseWriter, r *http.Request, c *caller) (any, error) {
 	t, release, err := s.useTrack(r.Context(), c, r.PathValue("ws"), mainTrack, false)
 	if err != nil {
@@ -53,93 +53,88 @@ func (s *Server) streamHeads(w http.ResponseWriter, r *http.Request, c *caller) 
 	release()
 	ctx, cancel := s.untilEnd(r.Context())
 	defer cancel()
-	events, leave, err := s.joinFeed(c, workspace, r.PathValue("ws"))
+	f, leave, err := s.joinFeed(c, workspace, r.PathValue("ws"))
 	if err != nil {
 		return nil, err
 	}
 	defer leave()
-	s.metrics.streams.Add(1)
-	defer s.metrics.streams.Add(-1)
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.Header().Set("X-Accel-Buffering", "no")
 	out := http.NewResponseController(w)
 	beat := time.NewTicker(teamwire.Heartbeat)
 	defer beat.Stop()
-	text := ": connected\n\n"
+	changed, sent := f.changed.Listen(ctx), map[string]store.Head{}
+	text := ": connected\n\n" + f.news(sent)
 	for {
 		out.SetWriteDeadline(time.Now().Add(2 * teamwire.Heartbeat))
-		if _, err := fmt.Fprint(w, text); err != nil {
-			return nil, nil
-		}
-		if err := out.Flush(); err != nil {
+		if _, err := io.WriteString(w, text); err != nil || out.Flush() != nil {
 			return nil, nil
 		}
 		select {
-		case <-ctx.Done():
-			return nil, nil
 		case <-beat.C:
 			if _, err := s.authenticate(ctx, r.Header.Get("Authorization")); err != nil { // revoked since
 				return nil, nil
 			}
 			text = ": alive\n\n"
-		case event, open := <-events:
+		case _, open := <-changed:
 			if !open {
 				return nil, nil
 			}
-			data, err := json.Marshal(event)
-			if err != nil {
-				return nil, err
-			}
-			text = fmt.Sprintf("event: head\ndata: %s\n\n", data)
+			text = f.news(sent)
 		}
 	}
 }
 
-// joinFeed returns the events of a workspace, those that the tracks have now first.
-func (s *Server) joinFeed(c *caller, workspace int64, name string) (<-chan teamwire.HeadEvent, func(), error) {
+// news returns events for the heads that a stream has not sent, and notes them in sent.
+func (f *feed) news(sent map[string]store.Head) string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var events strings.Builder
+	for track, head := range f.heads {
+		if sent[track] != head {
+			sent[track] = head
+			data, _ := json.Marshal(teamwire.HeadEvent{Track: track, Head: head}) // texts and a number: cannot fail
+			fmt.Fprintf(&events, "event: head\ndata: %s\n\n", data)
+		}
+	}
+	return events.String()
+}
+
+// joinFeed returns the feed of a workspace for one more stream, until leave.
+func (s *Server) joinFeed(c *caller, workspace int64, name string) (f *feed, leave func(), err error) {
 	s.feeds.mu.Lock()
 	defer s.feeds.mu.Unlock()
-	if s.feeds.streams >= mostStreams || s.feeds.own[c.token] >= mostOwnStreams {
+	if s.metrics.streams.Load() >= mostStreams || s.feeds.own[c.token] >= mostOwnStreams {
 		return nil, nil, wrong(teamwire.CodeTooMany, "the server or the token has too many streams", "read the records with wait=25s")
 	}
-	f := s.feeds.open[workspace]
+	f = s.feeds.open[workspace]
 	if f == nil {
 		ctx, stop := context.WithCancel(s.ending)
-		f = &feed{team: c.team, workspace: name, stop: stop, heads: map[string]store.Head{}, streams: map[chan teamwire.HeadEvent]bool{}}
+		f = &feed{team: c.team, workspace: name, stop: stop, heads: map[string]store.Head{}}
 		s.feeds.open[workspace] = f
 		s.background.Go(func() { s.follow(ctx, f) })
 	}
-	s.feeds.streams++
+	f.streams++
+	s.metrics.streams.Add(1)
 	s.feeds.own[c.token]++
-	events := make(chan teamwire.HeadEvent, streamRoom+mostTracks)
-	f.mu.Lock()
-	for track, head := range f.heads {
-		events <- teamwire.HeadEvent{Track: track, Head: head}
-	}
-	f.streams[events] = false
-	f.mu.Unlock()
-	leave := func() {
+	return f, func() {
 		s.feeds.mu.Lock()
 		defer s.feeds.mu.Unlock()
-		s.feeds.streams--
+		s.metrics.streams.Add(-1)
 		if s.feeds.own[c.token]--; s.feeds.own[c.token] == 0 {
 			delete(s.feeds.own, c.token)
 		}
-		f.mu.Lock()
-		defer f.mu.Unlock()
-		delete(f.streams, events)
-		if len(f.streams) == 0 {
+		if f.streams--; f.streams == 0 {
 			f.stop()
 			delete(s.feeds.open, workspace)
 		}
-	}
-	return events, leave, nil
+	}, nil
 }
 
 // feedWait bounds a read of heads, and is the time until the next one after a failure.
 const feedWait = 2 * time.Second
 
-// follow reads the heads of the workspace after each notice of a track of its team, and tells the streams.
+// follow reads the heads of the workspace after each notice of a track of its team, for the streams.
 func (s *Server) follow(ctx context.Context, f *feed) {
 	grown, err := s.db.WatchTeam(ctx, f.team)
 	if err != nil {
@@ -160,7 +155,7 @@ func (s *Server) follow(ctx context.Context, f *feed) {
 			for _, id := range ids {
 				elsewhere[id] = err == nil && !slices.ContainsFunc(heads, func(h trackHead) bool { return h.id == id })
 			}
-			f.tell(heads)
+			f.note(heads)
 		}
 		select {
 		case found, open := <-grown:
@@ -174,25 +169,12 @@ func (s *Server) follow(ctx context.Context, f *feed) {
 	}
 }
 
-// tell sends the heads that changed to all streams. A stream without room ends.
-func (f *feed) tell(heads []trackHead) {
+// note keeps the heads that have changed, and wakes the streams.
+func (f *feed) note(heads []trackHead) {
 	f.mu.Lock()
-	defer f.mu.Unlock()
 	for _, h := range heads {
-		if f.heads[h.track] == h.head {
-			continue
-		}
 		f.heads[h.track] = h.head
-		for events, ended := range f.streams {
-			if ended {
-				continue
-			}
-			select {
-			case events <- teamwire.HeadEvent{Track: h.track, Head: h.head}:
-			default:
-				close(events)
-				f.streams[events] = true
-			}
-		}
 	}
+	f.mu.Unlock()
+	f.changed.Notify()
 }
