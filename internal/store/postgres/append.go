@@ -128,7 +128,7 @@ func (l *Log) Append(ctx context.Context, r plan.Record) (store.Head, error) {
 	if c.relied != nil {
 		c.relied.Head, c.relied.Line = head, c.line
 	}
-	l.db.feed.announce(l.place())
+	l.db.feed.announce(l.watcher.grown)
 	return head, nil
 }
 
@@ -213,7 +213,7 @@ func (l *Log) Purge(ctx context.Context, chain string, first plan.Record) (store
 		return store.Head{}, err
 	}
 	l.know(after)
-	l.db.feed.announce(l.place())
+	l.db.feed.announce(l.watcher.grown)
 	return after, nil
 }
 

@@ -17,7 +17,8 @@ import (
 type Log struct {
 	db          *DB
 	team, track int64
-	grown       broadcast.Hub
+	hub         broadcast.Hub
+	watcher     *watcher // notifies the hub
 
 	mu      sync.Mutex
 	closed  bool
@@ -30,7 +31,11 @@ type Log struct {
 var _ store.Log = (*Log)(nil)
 
 // Log returns a handle on the log of a team's track, which EnsureTrack has made. Nothing is read yet; another team's track is not found.
-func (db *DB) Log(team, track int64) *Log { return &Log{db: db, team: team, track: track} }
+func (db *DB) Log(team, track int64) *Log {
+	l := &Log{db: db, team: team, track: track}
+	l.watcher = &watcher{grown{team, track}, func(int64) { l.hub.Notify() }, l.hub.Close}
+	return l
+}
 
 // held is the state of a handle with the lock.
 type held struct {
@@ -175,8 +180,8 @@ func (l *Log) Close() error {
 	l.mu.Lock()
 	l.closed = true
 	l.mu.Unlock()
-	l.db.feed.forget(l)
-	l.grown.Close()
+	l.db.feed.forget(l.watcher)
+	l.hub.Close()
 	return nil
 }
 

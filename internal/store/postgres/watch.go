@@ -37,12 +37,10 @@ type feed struct {
 	listen chan struct{} // closed after the first try to listen
 	ended  sync.WaitGroup
 
-	mu      sync.Mutex
-	closed  bool
-	logs    map[grown]map[*Log]struct{} // that are watched
-	teams   map[*teamWatch]struct{}
-	pending map[grown]struct{} // to be announced to other servers
-	sent    time.Time          // the last notice
+	mu       sync.Mutex
+	watchers map[*watcher]struct{}
+	pending  map[grown]struct{} // to be announced to other servers
+	sent     time.Time          // the last notice
 }
 
 // grown is a track that grew.
@@ -50,15 +48,16 @@ type grown struct{ team, track int64 }
 
 func (g grown) String() string { return fmt.Sprintf("%d:%d", g.team, g.track) }
 
-// teamWatch is a watcher of all tracks of a team.
-type teamWatch struct {
-	team   int64
-	tracks chan []int64 // of capacity 1; sent to with the feed's mu held
+// watcher is called for the growth of a track, or of all tracks of a team if its track is 0. The feed's mu is held.
+type watcher struct {
+	grown
+	notify func(track int64)
+	end    func()
 }
 
 func startFeed(db *DB) *feed {
-	f := &feed{db: db, server: rand.Text()[:8], listen: make(chan struct{}), logs: map[grown]map[*Log]struct{}{},
-		teams: map[*teamWatch]struct{}{}, pending: map[grown]struct{}{}}
+	f := &feed{db: db, server: rand.Text()[:8], listen: make(chan struct{}), watchers: map[*watcher]struct{}{},
+		pending: map[grown]struct{}{}}
 	f.ctx, f.cancel = context.WithCancel(context.Background())
 	return f
 }
@@ -68,64 +67,40 @@ func (l *Log) Watch(ctx context.Context) (<-chan struct{}, error) {
 	if err := l.checkOpen(); err != nil {
 		return nil, err
 	}
-	f := l.db.feed
-	err := f.watch(ctx, func() {
-		if f.logs[l.place()] == nil {
-			f.logs[l.place()] = map[*Log]struct{}{}
-		}
-		f.logs[l.place()][l] = struct{}{}
-	})
-	if err != nil {
+	if err := l.db.feed.watch(ctx, l.watcher); err != nil {
 		return nil, err
 	}
-	return l.grown.Listen(ctx), nil
+	return l.hub.Listen(ctx), nil
 }
-
-func (l *Log) place() grown { return grown{l.team, l.track} }
 
 // WatchTeam returns a channel that receives the ids of a team's tracks after they have grown, and sometimes when they have not. Several
 // appends may arrive as one. The channel is closed when ctx ends or the database is closed.
 func (db *DB) WatchTeam(ctx context.Context, team int64) (<-chan []int64, error) {
-	w := &teamWatch{team: team, tracks: make(chan []int64, 1)}
-	f := db.feed
-	if err := f.watch(ctx, func() { f.teams[w] = struct{}{} }); err != nil {
-		f.endTeam(w)
-		return nil, err
-	}
-	context.AfterFunc(ctx, func() { f.endTeam(w) })
-	return w.tracks, nil
+	tracks := make(chan []int64, 1)
+	w := &watcher{grown{team: team}, func(track int64) {
+		var all []int64
+		select {
+		case all = <-tracks:
+		default: // the receiver has taken the previous ones
+		}
+		if !slices.Contains(all, track) {
+			all = append(all, track)
+		}
+		tracks <- all // only this function sends, one call at a time
+	}, func() { close(tracks) }}
+	err := db.feed.watch(ctx, w)
+	context.AfterFunc(ctx, func() { db.feed.forget(w) })
+	return tracks, err
 }
 
-func (f *feed) endTeam(w *teamWatch) {
+// watch adds a watcher and returns once the feed listens.
+func (f *feed) watch(ctx context.Context, w *watcher) error {
 	f.mu.Lock()
-	defer f.mu.Unlock()
-	if _, ok := f.teams[w]; ok {
-		delete(f.teams, w)
-		close(w.tracks)
-	}
-}
-
-// add is called with the feed's mu held, which keeps the channel from being filled by another goroutine.
-func (w *teamWatch) add(track int64) {
-	var tracks []int64
-	select {
-	case tracks = <-w.tracks:
-	default: // the receiver has taken the previous ones
-	}
-	if !slices.Contains(tracks, track) {
-		tracks = append(tracks, track)
-	}
-	w.tracks <- tracks
-}
-
-// watch calls add with mu held and returns once the feed listens.
-func (f *feed) watch(ctx context.Context, add func()) error {
-	f.mu.Lock()
-	if f.closed {
+	if f.ctx.Err() != nil {
 		f.mu.Unlock()
 		return store.ErrClosed
 	}
-	add()
+	f.watchers[w] = struct{}{}
 	f.begin.Do(func() {
 		f.ended.Go(f.hear)
 		f.ended.Go(f.poll)
@@ -139,45 +114,34 @@ func (f *feed) watch(ctx context.Context, add func()) error {
 	}
 }
 
-func (f *feed) forget(l *Log) {
+func (f *feed) forget(w *watcher) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	delete(f.logs[l.place()], l)
-	if len(f.logs[l.place()]) == 0 {
-		delete(f.logs, l.place())
+	if _, ok := f.watchers[w]; ok {
+		delete(f.watchers, w)
+		w.end()
 	}
 }
 
 func (f *feed) close() {
 	f.cancel()
 	f.mu.Lock()
-	f.closed = true
-	for _, logs := range f.logs {
-		for l := range logs {
-			l.grown.Close()
-		}
+	for w := range f.watchers {
+		w.end()
 	}
-	teams := slices.Collect(maps.Keys(f.teams))
+	clear(f.watchers)
 	f.mu.Unlock()
-	for _, w := range teams {
-		f.endTeam(w)
-	}
 	f.ended.Wait()
 	f.send()
 }
 
 // notify wakes the watchers of tracks in this process.
-func (f *feed) notify(tracks ...grown) {
+func (f *feed) notify(g grown) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	for _, g := range tracks {
-		for l := range f.logs[g] {
-			l.grown.Notify()
-		}
-		for w := range f.teams {
-			if w.team == g.team {
-				w.add(g.track)
-			}
+	for w := range f.watchers {
+		if w.team == g.team && (w.track == g.track || w.track == 0) {
+			w.notify(g.track)
 		}
 	}
 }
@@ -187,10 +151,7 @@ func (f *feed) watched() []int64 {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	teams := map[int64]struct{}{}
-	for g := range f.logs {
-		teams[g.team] = struct{}{}
-	}
-	for w := range f.teams {
+	for w := range f.watchers {
 		teams[w.team] = struct{}{}
 	}
 	return slices.Collect(maps.Keys(teams))
@@ -201,7 +162,7 @@ func (f *feed) announce(g grown) {
 	f.notify(g)
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if len(f.pending) == 0 && !f.closed {
+	if len(f.pending) == 0 && f.ctx.Err() == nil {
 		time.AfterFunc(max(coalesce, time.Until(f.sent.Add(noticeEvery))), f.send)
 	}
 	f.pending[g] = struct{}{}
