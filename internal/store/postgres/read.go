@@ -13,12 +13,10 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-const headQuery = `SELECT chain, seq, hash, phase FROM track WHERE id = $1`
-
-// pageQuery returns the head with each of the records after $2, or once with nulls if there are none. A page has at most $3 records and
+// pageQuery returns the head with each of the records after $2, or once without a record if there are none. A page has at most $3 records and
 // ends with the one that exceeds $4 bytes. Both are of one moment.
-const pageQuery = `SELECT g.rules, t.chain, t.seq, t.hash, t.phase, r.seq, r.hash, r.phase, r.line FROM track t JOIN team g ON g.id = t.team
-	LEFT JOIN LATERAL (
+const pageQuery = `SELECT g.rules, t.chain, t.seq, t.hash, t.phase, coalesce(r.seq, 0), r.hash, coalesce(r.phase, ''), r.line
+	FROM track t JOIN team g ON g.id = t.team LEFT JOIN LATERAL (
 		SELECT seq, hash, phase, line, sum(octet_length(line)) OVER (ORDER BY seq) - octet_length(line) AS before
 		FROM record WHERE team = t.team AND track = t.id AND seq > $2 ORDER BY seq LIMIT $3) r ON r.before < $4
 	WHERE t.id = $1 ORDER BY r.seq`
@@ -31,22 +29,12 @@ const (
 
 // row is a row of pageQuery.
 type row struct {
-	rules int64 // number of the team's
-	head  store.Head
-	seq   plan.Revision // 0 without a record
-	hash  []byte
-	phase plan.Phase
-	line  []byte
-}
-
-func scanRow(r pgx.CollectableRow) (is row, err error) {
-	var seq *plan.Revision
-	var phase *plan.Phase
-	err = r.Scan(&is.rules, &is.head.Chain, &is.head.Seq, &is.head.Hash, &is.head.Phase, &seq, &is.hash, &phase, &is.line)
-	if seq != nil && phase != nil {
-		is.seq, is.phase = *seq, *phase
-	}
-	return is, err
+	Rules int64 // number of the team's
+	store.Head
+	RecordSeq   plan.Revision // 0 without a record
+	RecordHash  []byte
+	RecordPhase plan.Phase
+	Line        []byte
 }
 
 // head returns the end of the log; of an empty log it has the chain alone.
@@ -54,7 +42,8 @@ func (l *Log) head(ctx context.Context) (store.Head, error) {
 	if err := l.checkOpen(); err != nil {
 		return store.Head{}, err
 	}
-	heads, err := Collect(ctx, l.db, l.team, pgx.RowToStructByPos[store.Head], headQuery, l.track)
+	heads, err := Collect(ctx, l.db, l.team, pgx.RowToStructByPos[store.Head],
+		`SELECT chain, seq, hash, phase FROM track WHERE id = $1`, l.track)
 	if err != nil {
 		return store.Head{}, err
 	}
@@ -132,8 +121,8 @@ func (l *Log) since(ctx context.Context, known store.Head) (store.Head, []plan.R
 	if err != nil {
 		return store.Head{}, nil, err
 	}
-	head := rows[0].head
-	if head.Chain != known.Chain || head.Seq <= known.Seq || rows[len(rows)-1].seq != head.Seq {
+	head := rows[0].Head
+	if head.Chain != known.Chain || head.Seq <= known.Seq || rows[len(rows)-1].RecordSeq != head.Seq {
 		return published(head), nil, nil
 	}
 	var records []plan.Record
@@ -142,7 +131,7 @@ func (l *Log) since(ctx context.Context, known store.Head) (store.Head, []plan.R
 		if err != nil {
 			return store.Head{}, nil, err
 		}
-		known.Seq, known.Hash = r.seq, store.Hash(r.hash)
+		known.Seq, known.Hash = r.RecordSeq, store.Hash(r.RecordHash)
 		records = append(records, record)
 	}
 	return head, records, nil
@@ -162,10 +151,10 @@ func (l *Log) Lines(ctx context.Context, after plan.Revision, limit int) (is Lin
 	if err != nil {
 		return is, err
 	}
-	is.Rules, is.Head = rows[0].rules, published(rows[0].head)
+	is.Rules, is.Head = rows[0].Rules, published(rows[0].Head)
 	for _, r := range rows {
-		if r.seq > 0 {
-			is.Lines = append(is.Lines, string(r.line))
+		if r.RecordSeq > 0 {
+			is.Lines = append(is.Lines, string(r.Line))
 		}
 	}
 	is.More = is.Head.Seq > max(after, 0)+plan.Revision(len(is.Lines))
@@ -177,7 +166,7 @@ func (l *Log) page(ctx context.Context, after plan.Revision, limit int) ([]row, 
 	if err := l.checkOpen(); err != nil {
 		return nil, err
 	}
-	rows, err := Collect(ctx, l.db, l.team, scanRow, pageQuery, l.track, after, pageRecords, limit)
+	rows, err := Collect(ctx, l.db, l.team, pgx.RowToStructByPos[row], pageQuery, l.track, after, pageRecords, limit)
 	if err == nil && len(rows) == 0 {
 		err = errNoTrack
 	}
@@ -186,17 +175,17 @@ func (l *Log) page(ctx context.Context, after plan.Revision, limit int) ([]row, 
 
 // decode checks that the record follows the one with a number and a hash, and decodes it.
 func (r row) decode(after plan.Revision, hash store.Hash) (plan.Record, error) {
-	if r.seq != after+1 || len(r.hash) != len(hash) || hash.Next(r.line) != store.Hash(r.hash) {
+	if r.RecordSeq != after+1 || len(r.RecordHash) != len(hash) || hash.Next(r.Line) != store.Hash(r.RecordHash) {
 		return plan.Record{}, damaged(after + 1)
 	}
-	record, err := store.DecodeRecord(r.line)
+	record, err := store.DecodeRecord(r.Line)
 	switch {
 	case errors.Is(err, store.ErrNewer):
 		return plan.Record{}, fmt.Errorf("%w: update planloop-server", err)
 	case err != nil:
-		return plan.Record{}, errors.Join(damaged(r.seq), err)
-	case record.Seq != r.seq || record.Phase != r.phase:
-		return plan.Record{}, damaged(r.seq)
+		return plan.Record{}, errors.Join(damaged(r.RecordSeq), err)
+	case record.Seq != r.RecordSeq || record.Phase != r.RecordPhase:
+		return plan.Record{}, damaged(r.RecordSeq)
 	}
 	return record, nil
 }
@@ -226,9 +215,9 @@ func (l *Log) read(ctx context.Context, after plan.Revision, yield func(plan.Rec
 			return err
 		}
 		if until.Chain == "" {
-			until = rows[0].head
+			until = rows[0].Head
 		}
-		if rows[0].head.Chain != until.Chain {
+		if rows[0].Head.Chain != until.Chain {
 			return fmt.Errorf("the history was purged while it was read: %w", store.ErrConflict)
 		}
 		if until.Seq <= after {
@@ -239,7 +228,7 @@ func (l *Log) read(ctx context.Context, after plan.Revision, yield func(plan.Rec
 			if err != nil {
 				return err
 			}
-			after, hash = r.seq, store.Hash(r.hash)
+			after, hash = r.RecordSeq, store.Hash(r.RecordHash)
 			if !yield(record) || after == until.Seq {
 				return nil
 			}

@@ -103,14 +103,9 @@ func (l *Log) SaveSnapshot(ctx context.Context, s store.Snapshot) error {
 
 // kept is a row of snapshotQuery.
 type kept struct {
-	head   store.Head
-	state  []byte
-	pinned []byte
-}
-
-func scanKept(r pgx.CollectableRow) (k kept, err error) {
-	err = r.Scan(&k.head.Chain, &k.head.Seq, &k.head.Hash, &k.head.Phase, &k.state, &k.pinned)
-	return k, err
+	store.Head
+	State  []byte
+	Pinned []byte
 }
 
 // Snapshot implements store.Log.
@@ -118,16 +113,16 @@ func (l *Log) Snapshot(ctx context.Context, seq plan.Revision) (*store.Snapshot,
 	if err := l.checkOpen(); err != nil {
 		return nil, err
 	}
-	found, err := Collect(ctx, l.db, l.team, scanKept, snapshotQuery, l.track, seq, plan.FoldVersion)
+	found, err := Collect(ctx, l.db, l.team, pgx.RowToStructByPos[kept], snapshotQuery, l.track, seq, plan.FoldVersion)
 	if err != nil {
 		return nil, err
 	}
 	for _, k := range found {
-		if string(k.pinned) != string(k.head.Hash[:]) {
-			return nil, damaged(k.head.Seq)
+		if string(k.Pinned) != string(k.Hash[:]) {
+			return nil, damaged(k.Seq)
 		}
-		if state, err := store.DecodeState(k.state); err == nil {
-			return &store.Snapshot{Head: k.head, State: state}, nil
+		if state, err := store.DecodeState(k.State); err == nil {
+			return &store.Snapshot{Head: k.Head, State: state}, nil
 		}
 	}
 	return nil, nil
