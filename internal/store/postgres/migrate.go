@@ -6,8 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"strconv"
-	"strings"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -30,12 +28,8 @@ const (
 
 // newestSchema is the version of the last migration of this build.
 func newestSchema() (newest int64) {
-	names, _ := fs.Glob(migrations, "migrations/*.sql")
-	for _, name := range names {
-		digits, _, _ := strings.Cut(strings.TrimPrefix(name, "migrations/"), "_")
-		n, _ := strconv.ParseInt(digits, 10, 64)
-		newest = max(newest, n)
-	}
+	names, _ := fs.Glob(migrations, "migrations/*.sql") // in order
+	_, _ = fmt.Sscanf(names[len(names)-1], "migrations/%d_", &newest)
 	return newest
 }
 

@@ -133,27 +133,17 @@ func (db *DB) InTeam(ctx context.Context, team int64, f func(pgx.Tx) error) erro
 // EnsureTrack returns the id of a track of a team's workspace and creates both if needed.
 func (db *DB) EnsureTrack(ctx context.Context, team int64, workspace, name string) (id int64, err error) {
 	err = db.InTeam(ctx, team, func(tx pgx.Tx) error {
-		var folder int64
-		err := ensure(ctx, tx, &folder, `INSERT INTO workspace (team, name) VALUES ($1, $2) ON CONFLICT DO NOTHING RETURNING id`,
-			`SELECT id FROM workspace WHERE team = $1 AND name = $2`, team, workspace)
-		if err != nil {
+		if _, err := tx.Exec(ctx, `INSERT INTO workspace (team, name) VALUES ($1, $2) ON CONFLICT DO NOTHING`, team, workspace); err != nil {
 			return err
 		}
-		return ensure(ctx, tx, &id, `INSERT INTO track (team, workspace, name, chain) VALUES ($1, $2, $3, $4)
-			ON CONFLICT DO NOTHING RETURNING id`, `SELECT id FROM track WHERE team = $1 AND workspace = $2 AND name = $3 AND $4 <> ''`,
-			team, folder, name, store.NewChain())
+		if _, err := tx.Exec(ctx, `INSERT INTO track (team, workspace, name, chain) SELECT team, id, $3, $4 FROM workspace
+			WHERE team = $1 AND name = $2 ON CONFLICT DO NOTHING`, team, workspace, name, store.NewChain()); err != nil {
+			return err
+		}
+		return tx.QueryRow(ctx, `SELECT t.id FROM track t JOIN workspace w ON w.id = t.workspace
+			WHERE w.team = $1 AND w.name = $2 AND t.name = $3`, team, workspace, name).Scan(&id)
 	})
 	return id, err
-}
-
-// ensure finds the id of a row, or inserts the row.
-func ensure(ctx context.Context, tx pgx.Tx, id *int64, insert, find string, args ...any) error {
-	for _, query := range []string{find, insert, find} {
-		if err := tx.QueryRow(ctx, query, args...).Scan(id); !errors.Is(err, pgx.ErrNoRows) {
-			return err
-		}
-	}
-	return errNoTrack
 }
 
 var errNoTrack = errors.New("the team has no such track")

@@ -230,7 +230,9 @@ func (f *feed) hear() {
 }
 
 func (f *feed) hearOnce(listening func()) error {
-	conn, err := f.connect()
+	begin, cancel := context.WithTimeout(f.ctx, f.db.opts.Wait)
+	defer cancel()
+	conn, err := pgx.ConnectConfig(begin, f.db.pool.Config().ConnConfig)
 	if err != nil {
 		return err
 	}
@@ -239,6 +241,9 @@ func (f *feed) hearOnce(listening func()) error {
 		defer cancel()
 		_ = conn.Close(ctx)
 	}()
+	if _, err := conn.Exec(begin, `LISTEN `+channel); err != nil {
+		return err
+	}
 	listening()
 	for {
 		ctx, cancel := context.WithTimeout(f.ctx, pingEvery)
@@ -251,31 +256,14 @@ func (f *feed) hearOnce(listening func()) error {
 		case f.ctx.Err() != nil || !silent:
 			return err
 		default:
-			if err := f.ping(conn); err != nil {
+			ctx, cancel := context.WithTimeout(f.ctx, pollEvery)
+			err := conn.Ping(ctx)
+			cancel()
+			if err != nil {
 				return err
 			}
 		}
 	}
-}
-
-func (f *feed) connect() (*pgx.Conn, error) {
-	ctx, cancel := context.WithTimeout(f.ctx, f.db.opts.Wait)
-	defer cancel()
-	conn, err := pgx.ConnectConfig(ctx, f.db.pool.Config().ConnConfig)
-	if err != nil {
-		return nil, err
-	}
-	if _, err := conn.Exec(ctx, `LISTEN `+channel); err != nil {
-		_ = conn.Close(ctx)
-		return nil, err
-	}
-	return conn, nil
-}
-
-func (f *feed) ping(conn *pgx.Conn) error {
-	ctx, cancel := context.WithTimeout(f.ctx, pollEvery)
-	defer cancel()
-	return conn.Ping(ctx)
 }
 
 // poll compares the heads of watched teams' tracks until the feed is closed.
