@@ -1,10 +1,10 @@
 package teamserver
 
 import (
-	"cmp"
 	"fmt"
 	"io"
 	"maps"
+	"math"
 	"net/http"
 	"slices"
 	"sync"
@@ -15,41 +15,36 @@ import (
 // metrics counts requests, records and streams. Its labels name no team, member or track.
 type metrics struct {
 	mu       sync.Mutex
-	requests map[requestLabels]int64
-	times    map[string]*durations // by request
+	requests map[string]*requests // by pattern
 	records  atomic.Int64
 	streams  atomic.Int64
 }
 
-type requestLabels struct {
-	request string
-	status  int
-}
-
-// durations counts requests by how long they took.
-type durations struct {
-	counts []int64 // up to each of durationBounds, and the longer ones
-	sum    time.Duration
+// requests counts the requests of a pattern.
+type requests struct {
+	statuses map[int]int64
+	within   map[float64]int64 // each of durationBounds
+	took     time.Duration
 }
 
 // durationBounds are in seconds.
-func durationBounds() []float64 { return []float64{.002, .005, .01, .025, .05, .1, .5, 2.5} }
+func durationBounds() []float64 { return []float64{.002, .005, .01, .025, .05, .1, .5, 2.5, math.Inf(1)} }
 
-func (m *metrics) note(request string, status int, took time.Duration) {
+func (m *metrics) note(pattern string, status int, took time.Duration) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.requests == nil {
-		m.requests, m.times = map[requestLabels]int64{}, map[string]*durations{}
+	r := m.requests[pattern]
+	if r == nil {
+		r = &requests{statuses: map[int]int64{}, within: map[float64]int64{}}
+		m.requests[pattern] = r
 	}
-	m.requests[requestLabels{request, status}]++
-	d := m.times[request]
-	if d == nil {
-		d = &durations{counts: make([]int64, len(durationBounds())+1)}
-		m.times[request] = d
+	r.statuses[status]++
+	for _, bound := range durationBounds() {
+		if took.Seconds() <= bound {
+			r.within[bound]++
+		}
 	}
-	at, _ := slices.BinarySearch(durationBounds(), took.Seconds())
-	d.counts[at]++
-	d.sum += took
+	r.took += took
 }
 
 // MetricsHandler returns the handler of /metrics in Prometheus' text form. It asks for no token, so serve it
@@ -59,37 +54,38 @@ func (s *Server) MetricsHandler() http.Handler {
 		w.Header().Set("Content-Type", "text/plain; version=0.0.4")
 		s.metrics.write(w)
 		pool := s.pool.Stat()
-		gauge(w, "planloop_database_connections", "Connections to the database", int64(pool.TotalConns()))
-		gauge(w, "planloop_database_connections_busy", "Connections to the database in use", int64(pool.AcquiredConns()))
+		for _, m := range []struct {
+			name, kind, help string
+			value            int64
+		}{
+			{"planloop_records_total", "counter", "Records appended", s.metrics.records.Load()},
+			{"planloop_streams", "gauge", "Open event streams", s.metrics.streams.Load()},
+			{"planloop_database_connections", "gauge", "Connections to the database", int64(pool.TotalConns())},
+			{"planloop_database_connections_busy", "gauge", "Connections to the database in use", int64(pool.AcquiredConns())},
+		} {
+			fmt.Fprintf(w, "# HELP %[1]s %[2]s.\n# TYPE %[1]s %[3]s\n%[1]s %[4]d\n", m.name, m.help, m.kind, m.value)
+		}
 	})
-}
-
-func gauge(w io.Writer, name, help string, value int64) {
-	fmt.Fprintf(w, "# HELP %s %s.\n# TYPE %s gauge\n%s %d\n", name, help, name, name, value)
 }
 
 func (m *metrics) write(w io.Writer) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	patterns := slices.Sorted(maps.Keys(m.requests))
 	fmt.Fprint(w, "# HELP planloop_requests_total Requests answered.\n# TYPE planloop_requests_total counter\n")
-	for _, l := range slices.SortedFunc(maps.Keys(m.requests), func(a, b requestLabels) int {
-		return cmp.Or(cmp.Compare(a.request, b.request), cmp.Compare(a.status, b.status))
-	}) {
-		fmt.Fprintf(w, "planloop_requests_total{request=%q,status=\"%d\"} %d\n", l.request, l.status, m.requests[l])
+	for _, pattern := range patterns {
+		for _, status := range slices.Sorted(maps.Keys(m.requests[pattern].statuses)) {
+			fmt.Fprintf(w, "planloop_requests_total{request=%q,status=\"%d\"} %d\n", pattern, status, m.requests[pattern].statuses[status])
+		}
 	}
 	const name = "planloop_request_seconds"
 	fmt.Fprintf(w, "# HELP %s Time to answer a request.\n# TYPE %s histogram\n", name, name)
-	for _, request := range slices.Sorted(maps.Keys(m.times)) {
-		d, total := m.times[request], int64(0)
-		for i, bound := range durationBounds() {
-			total += d.counts[i]
-			fmt.Fprintf(w, "%s_bucket{request=%q,le=\"%g\"} %d\n", name, request, bound, total)
+	for _, pattern := range patterns {
+		r := m.requests[pattern]
+		for _, bound := range durationBounds() {
+			fmt.Fprintf(w, "%s_bucket{request=%q,le=\"%g\"} %d\n", name, pattern, bound, r.within[bound])
 		}
-		total += d.counts[len(durationBounds())]
-		fmt.Fprintf(w, "%s_bucket{request=%q,le=\"+Inf\"} %d\n", name, request, total)
-		fmt.Fprintf(w, "%s_sum{request=%q} %g\n%s_count{request=%q} %d\n", name, request, d.sum.Seconds(), name, request, total)
+		fmt.Fprintf(w, "%[1]s_sum{request=%[2]q} %[3]g\n%[1]s_count{request=%[2]q} %[4]d\n", name, pattern, r.took.Seconds(),
+			r.within[math.Inf(1)])
 	}
-	fmt.Fprintf(w, "# HELP planloop_records_total Records appended.\n# TYPE planloop_records_total counter\nplanloop_records_total %d\n",
-		m.records.Load())
-	gauge(w, "planloop_streams", "Open event streams", m.streams.Load())
 }

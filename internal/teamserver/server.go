@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -58,7 +59,7 @@ func New(ctx context.Context, db *postgres.DB, opts Options) (*Server, error) {
 	s.opts.Rate, s.opts.CheckEvery = cmp.Or(opts.Rate, 50), cmp.Or(opts.CheckEvery, 10*time.Second)
 	s.tracks = &tracks{open: map[int64]*track{}, most: 512}
 	s.feeds.open, s.feeds.own = map[int64]*feed{}, map[int64]int{}
-	s.mcps.open = map[mcpKey]*mcpServer{}
+	s.mcps.open, s.metrics.requests = map[mcpKey]*mcpServer{}, map[string]*requests{}
 	if err := s.clock.adjust(ctx, s.pool); err != nil {
 		return nil, err
 	}
@@ -89,20 +90,13 @@ func (s *Server) Close() {
 }
 
 // clock is the database's clock, kept as its distance from this process's.
-type clock struct {
-	mu     sync.Mutex
-	offset time.Duration
-}
+type clock struct{ offset atomic.Int64 } // a time.Duration
 
 // clockEvery is the time between two readings of the database's clock.
 const clockEvery = 30 * time.Second
 
 // now returns the database's time.
-func (c *clock) now() time.Time {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return time.Now().Add(c.offset)
-}
+func (c *clock) now() time.Time { return time.Now().Add(time.Duration(c.offset.Load())) }
 
 // adjust reads the database's clock.
 func (c *clock) adjust(ctx context.Context, pool *pgxpool.Pool) error {
@@ -114,9 +108,7 @@ func (c *clock) adjust(ctx context.Context, pool *pgxpool.Pool) error {
 		return err
 	}
 	trip := time.Since(before)
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.offset = there.Sub(before.Add(trip / 2))
+	c.offset.Store(int64(there.Sub(before.Add(trip / 2))))
 	return nil
 }
 
