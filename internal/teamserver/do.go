@@ -78,7 +78,7 @@ func (s *Server) doAs(r *http.Request, c *caller, req *teamwire.DoRequest, ch ch
 	var rules rules
 	if known := t.rules.Load(); known != nil && !fresh {
 		rules, rules.keyed = *known, 0
-	} else if rules, err = s.readRules(ctx, t.team, t, ch.key); err != nil {
+	} else if rules, err = s.readRules(ctx, t, ch.key); err != nil {
 		return nil, err
 	}
 	if fresh {
@@ -95,7 +95,7 @@ func (s *Server) doAs(r *http.Request, c *caller, req *teamwire.DoRequest, ch ch
 	if !fresh || !isAnswer(err) || err == nil && reply.Seq > 0 {
 		return reply, err
 	}
-	latest, failed := s.readRules(ctx, t.team, t, ch.key) // another try may be the reason for this answer
+	latest, failed := s.readRules(ctx, t, ch.key) // another try may be the reason for this answer
 	if rules.keyed = latest.keyed; failed == nil && rules.keyed > 0 {
 		return s.decide(ctx, t, rules, ch)
 	}

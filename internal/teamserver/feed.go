@@ -49,7 +49,7 @@ func (s *Server) streamHeads(w http.ResponseWriter, r *http.Request, c *caller) 
 	if err != nil {
 		return nil, err
 	}
-	workspace := t.workspace
+	workspace := t.Workspace
 	release()
 	ctx, cancel := s.untilEnd(r.Context())
 	defer cancel()
@@ -153,7 +153,7 @@ func (s *Server) follow(ctx context.Context, f *feed) {
 				again = time.After(feedWait)
 			}
 			for _, id := range ids {
-				elsewhere[id] = err == nil && !slices.ContainsFunc(heads, func(h trackHead) bool { return h.id == id })
+				elsewhere[id] = err == nil && !slices.ContainsFunc(heads, func(h trackHead) bool { return h.ID == id })
 			}
 			f.note(heads)
 		}
@@ -173,7 +173,7 @@ func (s *Server) follow(ctx context.Context, f *feed) {
 func (f *feed) note(heads []trackHead) {
 	f.mu.Lock()
 	for _, h := range heads {
-		f.heads[h.track] = h.head
+		f.heads[h.Track] = h.Head
 	}
 	f.mu.Unlock()
 	f.changed.Notify()

@@ -86,7 +86,7 @@ func (s *Server) serveMCP(w http.ResponseWriter, r *http.Request, c *caller) (an
 
 // useMCP returns the MCP server of a token and a track, which it keeps open from the first time on.
 func (s *Server) useMCP(ctx context.Context, c *caller, t *track, release func()) (*mcpServer, error) {
-	key := mcpKey{c.token, t.id}
+	key := mcpKey{c.token, t.ID}
 	if m, err := s.mcps.use(key, nil); m != nil || err != nil {
 		release() // m holds the track already
 		return m, err
@@ -131,12 +131,12 @@ func (all *mcpServers) use(key mcpKey, made *mcpServer) (*mcpServer, error) {
 
 // newMCP returns a server with the tools of planloop without a file tree, for the token's agents.
 func (s *Server) newMCP(ctx context.Context, c *caller, t *track, release func()) (*mcpServer, error) {
-	rules, err := s.readRules(ctx, t.team, t, "")
+	rules, err := s.readRules(ctx, t, "")
 	if err != nil {
 		return nil, err
 	}
 	limits, agents := rules.settings.limits(), mcpPresence{presence{s, t}}
-	service := verbs.New(t.session, verbs.Options{Workspace: "track " + t.name + " of the team " + c.teamName, Now: s.clock.now,
+	service := verbs.New(t.session, verbs.Options{Workspace: "track " + t.Name + " of the team " + c.teamName, Now: s.clock.now,
 		Presence: agents, Hooks: agents, Lease: limits.Lease, Limits: limits})
 	server, err := mcpserver.New(mcpserver.Options{Version: build.Version, User: review.Face{}, Logger: s.log,
 		Toolsets:        []string{verbs.Loop, verbs.Mode},
@@ -172,13 +172,13 @@ type mcpPresence struct{ presence }
 
 // Touch implements verbs.Presence.
 func (p mcpPresence) Touch(name string) {
-	if !p.server.rates.take(fmt.Sprint("seen ", p.track.workspace, " ", name), 0.1) {
+	if !p.server.rates.take(fmt.Sprint("seen ", p.track.Workspace, " ", name), 0.1) {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), presenceWait)
 	defer cancel()
 	seen := map[string]time.Time{name: p.server.clock.now()}
-	if err := p.server.see(ctx, p.track.team, p.track.workspace, seen, false); err != nil {
+	if err := p.server.see(ctx, p.track.Team, p.track.Workspace, seen, false); err != nil {
 		p.server.log.Warn("a sign of life was not noted", "error", err)
 	}
 }

@@ -90,17 +90,17 @@ func (s *Server) listTracks(_ http.ResponseWriter, r *http.Request, c *caller) (
 	}
 	list := []teamwire.Track{}
 	for _, h := range heads {
-		list = append(list, teamwire.Track{Track: h.track, Head: h.head, IsOpen: h.isOpen})
+		list = append(list, teamwire.Track{Track: h.Track, Head: h.Head, IsOpen: h.IsOpen})
 	}
 	return list, nil
 }
 
 // trackHead is where the log of a track ends.
 type trackHead struct {
-	id               int64
-	workspace, track string
-	head             store.Head
-	isOpen           bool
+	ID               int64
+	Workspace, Track string
+	store.Head
+	IsOpen bool
 }
 
 // heads returns the heads of a workspace's tracks that have records, main first; of those with these ids if any is given. The workspace ""
@@ -110,10 +110,8 @@ func (s *Server) heads(ctx context.Context, team int64, workspace string, ids ..
 	if workspace == "" {
 		of = "$2 = ''"
 	}
-	return postgres.Collect(ctx, s.db, team, func(row pgx.CollectableRow) (h trackHead, err error) {
-		err = row.Scan(&h.id, &h.workspace, &h.track, &h.head.Chain, &h.head.Seq, &h.head.Hash, &h.head.Phase, &h.isOpen)
-		return h, err
-	}, `SELECT t.id, w.name, t.name, t.chain, t.seq, t.hash, t.phase, t.is_open FROM track t JOIN workspace w ON w.id = t.workspace
+	return postgres.Collect(ctx, s.db, team, pgx.RowToStructByPos[trackHead], `SELECT t.id, w.name, t.name, t.chain, t.seq, t.hash, t.phase,
+		t.is_open FROM track t JOIN workspace w ON w.id = t.workspace
 		WHERE w.team = $1 AND `+of+` AND t.seq > 0 AND ($3::bigint[] IS NULL OR t.id = ANY ($3))
 		ORDER BY w.name, t.name <> $4, t.name`, team, workspace, ids, mainTrack)
 }
@@ -182,7 +180,7 @@ func (s *Server) noteSeen(w http.ResponseWriter, r *http.Request, c *caller) (an
 	}
 	defer release()
 	defer presence{s, t}.forget()
-	if err := s.see(r.Context(), t.team, t.workspace, seen, true); err != nil {
+	if err := s.see(r.Context(), t.Team, t.Workspace, seen, true); err != nil {
 		return nil, err
 	}
 	w.WriteHeader(http.StatusNoContent)

@@ -185,8 +185,8 @@ type rules struct {
 }
 
 // readRules reads them as they are now, and finds the record with a key.
-func (s *Server) readRules(ctx context.Context, team int64, t *track, key string) (r rules, err error) {
-	found, err := postgres.Collect(ctx, s.db, team, scanRules, rulesQuery, team, t.workspace, t.id, key)
+func (s *Server) readRules(ctx context.Context, t *track, key string) (r rules, err error) {
+	found, err := postgres.Collect(ctx, s.db, t.Team, scanRules, rulesQuery, t.Team, t.Workspace, t.ID, key)
 	if err != nil {
 		return r, err
 	}
@@ -225,7 +225,7 @@ func (s *Server) addRules(t *track) func(*plan.Facts) error {
 		}
 		ctx, cancel := context.WithTimeout(context.Background(), presenceWait)
 		defer cancel()
-		rules, err := s.readRules(ctx, t.team, t, "")
+		rules, err := s.readRules(ctx, t, "")
 		if err == nil && rules.sharing != 0 {
 			err = plan.Refuse(plan.Conflict, "", "a member is sharing this track, and its history is not complete", "wait for it")
 		}
@@ -238,7 +238,7 @@ func (s *Server) addRules(t *track) func(*plan.Facts) error {
 func (s *Server) me(_ http.ResponseWriter, r *http.Request, c *caller) (any, error) {
 	me := teamwire.Me{Team: c.teamName, Member: c.member, Machine: c.machine, Role: c.role, Format: c.format, Expires: c.expires,
 		Page: s.opts.Address}
-	rules, err := s.readRules(r.Context(), c.team, &track{}, "")
+	rules, err := s.readRules(r.Context(), &track{trackIDs: trackIDs{Team: c.team}}, "")
 	me.Offline = rules.settings.Offline
 	return me, err
 }

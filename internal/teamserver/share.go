@@ -91,12 +91,12 @@ func (s *Server) beginSharing(ctx context.Context, c *caller, t *track, isFirst 
 				ON CONFLICT (track) DO UPDATE SET member = excluded.member, machine = excluded.machine, begun = now()
 				WHERE sharing.member = excluded.member OR $5 OR sharing.begun < now() - interval '1 hour'
 					AND (SELECT seq FROM track WHERE id = excluded.track) = 0`,
-				t.id, c.team, c.memberID, c.machine, c.role == teamwire.RoleAdmin, shareKey)
+				t.ID, c.team, c.memberID, c.machine, c.role == teamwire.RoleAdmin, shareKey)
 			if err != nil || done.RowsAffected() == 0 {
 				return cmp.Or(err, hasTrack())
 			}
 		}
-		return tx.QueryRow(ctx, "SELECT member, machine FROM sharing WHERE track = $1", t.id).Scan(&member, &machine)
+		return tx.QueryRow(ctx, "SELECT member, machine FROM sharing WHERE track = $1", t.ID).Scan(&member, &machine)
 	})
 	if errors.Is(err, pgx.ErrNoRows) || err == nil && (member != c.memberID || machine != c.machine) {
 		return hasTrack()
@@ -114,16 +114,16 @@ func hasTrack() error {
 // dropEmptyClaim ends the claim of a track that others have begun, and not another request of the same import.
 func (s *Server) dropEmptyClaim(ctx context.Context, c *caller, t *track) error {
 	return s.db.Exec(ctx, c.team, `DELETE FROM sharing WHERE track = $1 AND member = $2
-		AND NOT EXISTS (SELECT FROM record WHERE track = $1 AND seq = 1 AND starts_with(key, $3))`, t.id, c.memberID, shareKey)
+		AND NOT EXISTS (SELECT FROM record WHERE track = $1 AND seq = 1 AND starts_with(key, $3))`, t.ID, c.memberID, shareKey)
 }
 
 // endSharing notes an import. The database has ended its claim with the last record, but for a schema before 9.
 func (s *Server) endSharing(ctx context.Context, c *caller, t *track, from string) error {
 	return s.db.InTeam(ctx, c.team, func(tx pgx.Tx) error {
-		if _, err := tx.Exec(ctx, "DELETE FROM sharing WHERE track = $1 AND member = $2", t.id, c.memberID); err != nil {
+		if _, err := tx.Exec(ctx, "DELETE FROM sharing WHERE track = $1 AND member = $2", t.ID, c.memberID); err != nil {
 			return err
 		}
-		return note(ctx, tx, c.team, c.member, "share", map[string]any{"track": t.name, "from": from})
+		return note(ctx, tx, c.team, c.member, "share", map[string]any{"track": t.Name, "from": from})
 	})
 }
 

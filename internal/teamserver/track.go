@@ -31,15 +31,12 @@ const (
 
 // track is an open track: its log, and the session that decides on it.
 type track struct {
-	id        int64
-	team      int64
-	workspace int64
-	name      string
-	log       *postgres.Log
-	session   *session.Session
-	main      *track                    // nil: this is the workspace's main
-	rules     atomic.Pointer[rules]     // as last read
-	seen      atomic.Pointer[sightings] // of a main track's workspace
+	trackIDs
+	log     *postgres.Log
+	session *session.Session
+	main    *track                    // nil: this is the workspace's main
+	rules   atomic.Pointer[rules]     // as last read
+	seen    atomic.Pointer[sightings] // of a main track's workspace
 
 	uses int       // by requests, and by the tracks of which it is the main
 	last time.Time // of its last use
@@ -84,22 +81,19 @@ func (s *Server) useTrack(ctx context.Context, c *caller, workspace, name string
 
 // trackIDs identify a track in the database.
 type trackIDs struct {
-	team, workspace, main, id int64
-	name                      string
+	Team, Workspace, Main, ID int64
+	Name                      string
 }
 
 // findTrack returns a track of the caller's team, or pgx.ErrNoRows. The name of another team's finds nothing.
 func (s *Server) findTrack(ctx context.Context, c *caller, workspace, name string) (ids trackIDs, err error) {
 	key := trackName{c.team, workspace, name}
-	if ids = s.ids.get(key); ids.id != 0 {
+	if ids = s.ids.get(key); ids.ID != 0 {
 		return ids, nil
 	}
-	found, err := postgres.Collect(ctx, s.db, c.team, func(row pgx.CollectableRow) (trackIDs, error) {
-		ids := trackIDs{team: c.team, name: name}
-		err := row.Scan(&ids.workspace, &ids.id, &ids.main)
-		return ids, err
-	}, `SELECT w.id, t.id, m.id FROM workspace w JOIN track t ON t.workspace = w.id
-		JOIN track m ON m.workspace = w.id AND m.name = $4 WHERE w.team = $1 AND w.name = $2 AND t.name = $3`,
+	found, err := postgres.Collect(ctx, s.db, c.team, pgx.RowToStructByPos[trackIDs], `SELECT w.team, w.id, m.id, t.id, t.name
+		FROM workspace w JOIN track t ON t.workspace = w.id JOIN track m ON m.workspace = w.id AND m.name = $4
+		WHERE w.team = $1 AND w.name = $2 AND t.name = $3`,
 		c.team, workspace, name, mainTrack)
 	if err != nil || len(found) == 0 {
 		return ids, cmp.Or(err, pgx.ErrNoRows)
@@ -144,16 +138,16 @@ func (s *Server) createTrack(ctx context.Context, c *caller, workspace, name str
 
 // use returns the open track, opening it and its main if needed. mu is held.
 func (all *tracks) use(s *Server, ids trackIDs) *track {
-	t := all.open[ids.id]
+	t := all.open[ids.ID]
 	if t == nil {
-		t = &track{id: ids.id, team: ids.team, workspace: ids.workspace, name: ids.name, log: s.db.Log(ids.team, ids.id)}
+		t = &track{trackIDs: ids, log: s.db.Log(ids.Team, ids.ID)}
 		opts := session.Options{Now: s.clock.now, Presence: presence{s, t}, Facts: s.addRules(t), Logger: s.log}
-		if ids.id != ids.main {
-			t.main = all.use(s, trackIDs{team: ids.team, workspace: ids.workspace, main: ids.main, id: ids.main, name: mainTrack})
+		if ids.ID != ids.Main {
+			t.main = all.use(s, trackIDs{ids.Team, ids.Workspace, ids.Main, ids.Main, mainTrack})
 			opts.Main = t.main.session
 		}
 		t.session = session.New(rightsLog{t.log}, opts)
-		all.open[t.id] = t
+		all.open[t.ID] = t
 	}
 	t.uses++
 	t.last = time.Now()
@@ -178,7 +172,7 @@ func (all *tracks) closeUnused() {
 }
 
 func (all *tracks) drop(t *track) {
-	delete(all.open, t.id)
+	delete(all.open, t.ID)
 	if t.main != nil {
 		t.main.uses--
 	}
@@ -232,12 +226,12 @@ func (p presence) all() (map[string]plan.Sighting, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), presenceWait)
 	defer cancel()
 	all, began := map[string]plan.Sighting{}, time.Now()
-	_, err := postgres.Collect(ctx, p.server.db, p.track.team, func(row pgx.CollectableRow) (name string, err error) {
+	_, err := postgres.Collect(ctx, p.server.db, p.track.Team, func(row pgx.CollectableRow) (name string, err error) {
 		var at plan.Sighting
 		err = row.Scan(&name, &at.At, &at.IsGone)
 		all[name] = at
 		return name, err
-	}, `SELECT name, at, gone OR coalesce(heard < now() - $2::interval, false) FROM sighting WHERE workspace = $1`, p.track.workspace,
+	}, `SELECT name, at, gone OR coalesce(heard < now() - $2::interval, false) FROM sighting WHERE workspace = $1`, p.track.Workspace,
 		teamwire.GoneAfter)
 	if err != nil {
 		p.server.log.Warn("the last signs of life cannot be read", "error", err)
@@ -263,12 +257,12 @@ func (p presence) Join(string) (leave func()) { return func() {} }
 func (p presence) Agents() []verbs.ActiveAgent {
 	ctx, cancel := context.WithTimeout(context.Background(), presenceWait)
 	defer cancel()
-	all, err := postgres.Collect(ctx, p.server.db, p.track.team, func(row pgx.CollectableRow) (verbs.ActiveAgent, error) {
+	all, err := postgres.Collect(ctx, p.server.db, p.track.Team, func(row pgx.CollectableRow) (verbs.ActiveAgent, error) {
 		agent := verbs.ActiveAgent{HTTP: true}
 		err := row.Scan(&agent.Agent)
 		return agent, err
 	}, `SELECT name FROM sighting WHERE workspace = $1 AND heard IS NULL AND at > now() - $2::interval ORDER BY name`,
-		p.track.workspace, mcpIdle)
+		p.track.Workspace, mcpIdle)
 	if err != nil {
 		p.server.log.Warn("the agents at work cannot be read", "error", err)
 	}

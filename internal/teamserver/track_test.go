@@ -29,7 +29,7 @@ func TestUnusedTracksAreClosed(t *testing.T) {
 		t.Helper()
 		var names []string
 		for is := range maps.Values(s.tracks.open) {
-			names = append(names, is.name)
+			names = append(names, is.Name)
 		}
 		if slices.Sort(names); !slices.Equal(names, want) {
 			t.Errorf("open are %v, want %v", names, want)

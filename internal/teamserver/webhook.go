@@ -115,7 +115,7 @@ func (s *Server) notice(ctx context.Context, n dueNotice) (*url.URL, []byte, err
 		return nil, nil, err
 	}
 	defer release()
-	rules, err := s.readRules(ctx, n.team, t, "")
+	rules, err := s.readRules(ctx, t, "")
 	if err != nil || rules.settings.Webhook == "" {
 		return nil, nil, err
 	}

@@ -55,8 +55,8 @@ func (ws workspaces) Places(ctx context.Context) ([]review.Place, error) {
 	defer ws.known.mu.Unlock()
 	ws.known.heads = make(map[string]plan.Revision, len(heads))
 	for i, h := range heads {
-		places[i] = placeOf(h.workspace, h.track)
-		ws.known.heads[places[i].ID] = h.head.Seq
+		places[i] = placeOf(h.Workspace, h.Track)
+		ws.known.heads[places[i].ID] = h.Seq
 	}
 	maps.DeleteFunc(ws.known.entries, func(id string, _ inboxEntry) bool { return ws.known.heads[id] == 0 })
 	return places, err
@@ -73,7 +73,7 @@ func (ws workspaces) Open(ctx context.Context, id string) (*review.Workspace, er
 		return nil, err
 	}
 	context.AfterFunc(ctx, release)
-	rules, err := ws.readRules(ctx, t.team, t, "")
+	rules, err := ws.readRules(ctx, t, "")
 	if err != nil {
 		return nil, err
 	}
@@ -123,7 +123,7 @@ func (ws workspaces) Watch(ctx context.Context) <-chan review.Change {
 			}
 			for _, h := range heads {
 				select {
-				case changes <- review.Change{Workspace: placeOf(h.workspace, h.track).ID, Revision: h.head.Seq}:
+				case changes <- review.Change{Workspace: placeOf(h.Workspace, h.Track).ID, Revision: h.Seq}:
 				case <-ctx.Done():
 					return
 				}
