@@ -113,7 +113,7 @@ func (p *people) finishAccount(w http.ResponseWriter, r *http.Request, in struct
 	}
 	return p.enter(w, r, who, signIn{act: "sign_in", way: "account", since: since}, func(tx pgx.Tx) error {
 		done, err := tx.Exec(r.Context(), `UPDATE member SET subject = $3 WHERE team = $1 AND id = $2 AND email = $4
-			AND coalesce(subject, $3) = $3`, who.team, who.member, subject, email)
+			AND coalesce(subject, $3) = $3`, who.team, who.memberID, subject, email)
 		if err == nil && done.RowsAffected() == 0 || isTaken(err) {
 			err = noMember(email)
 		}
@@ -176,7 +176,7 @@ func (p *people) memberOf(ctx context.Context, email, subject, team string) (*pe
 	}
 	found, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (p *person, err error) {
 		p = &person{}
-		return p, row.Scan(&p.team, &p.member, &p.name)
+		return p, row.Scan(&p.team, &p.memberID, &p.member)
 	})
 	switch {
 	case err != nil:

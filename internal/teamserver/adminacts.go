@@ -12,7 +12,7 @@ func byAdmin[In any](p *people, do func(context.Context, Admin, int64, In) (any,
 		if who.role != teamwire.RoleAdmin {
 			return nil, wrong(teamwire.CodeForbidden, "only an admin of the team may do this", "ask an admin to do it")
 		}
-		return do(ctx, NewAdmin(p.db, who.name), who.team, in)
+		return do(ctx, NewAdmin(p.db, who.member), who.team, in)
 	})
 }
 

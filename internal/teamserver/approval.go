@@ -60,7 +60,7 @@ func (p *people) beginApproval(ctx context.Context, who *person, in struct {
 		return nil, plan.Refuse(plan.Conflict, "", "no plan waits for approval", "look at the plan again")
 	}
 	shown := view.Draft.Plan
-	of := &approval{who.team, who.member, in.Workspace, view.Draft.Request, shown.Digest, rand.Text()}
+	of := &approval{who.team, who.memberID, in.Workspace, view.Draft.Request, shown.Digest, rand.Text()}
 	challenge, err := base64.RawURLEncoding.DecodeString(of.challenge())
 	if err != nil {
 		return nil, err
@@ -81,8 +81,8 @@ func (p *people) finishApproval(ctx context.Context, who *person, in passkeyAnsw
 	if err != nil {
 		return nil, err
 	}
-	if signer.member != who.member || of.Member != who.member || of.Team != who.team {
-		return nil, wrong(teamwire.CodeForbidden, "the passkey is not of the person that is signed in", "sign in as "+signer.name)
+	if signer.memberID != who.memberID || of.Member != who.memberID || of.Team != who.team {
+		return nil, wrong(teamwire.CodeForbidden, "the passkey is not of the person that is signed in", "sign in as "+signer.member)
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
 	defer cancel()
@@ -94,12 +94,12 @@ func (p *people) finishApproval(ctx context.Context, who *person, in passkeyAnsw
 		if err := signer.keepCredential(ctx, tx); err != nil {
 			return err
 		}
-		return note(ctx, tx, who.team, who.name, "sign_approval", map[string]any{"approval": of, "signature": string(in.Credential)})
+		return note(ctx, tx, who.team, who.member, "sign_approval", map[string]any{"approval": of, "signature": string(in.Credential)})
 	})
 	if err != nil {
 		return nil, err
 	}
-	actor := plan.NewActor(plan.ChannelPage, who.name)
+	actor := plan.NewActor(plan.ChannelPage, who.member)
 	actor.Proof = plan.ProofPasskey
 	reply, err := workspace.Service.Decide(ctx, verbs.Caller{Actor: actor, Face: review.Face{}},
 		plan.DecideDraft{Outcome: plan.Approved, Request: of.Request, Digest: of.Digest})

@@ -34,9 +34,9 @@ func hashToken(token string) []byte {
 	return sum[:]
 }
 
-// caller is the holder of a valid token.
+// caller is the holder of a valid token, or a person who has signed in.
 type caller struct {
-	token    int64
+	token    int64 // 0: of a person
 	team     int64
 	teamName string
 	memberID int64

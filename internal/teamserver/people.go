@@ -66,14 +66,14 @@ func (p *people) close() {
 type personKey struct{} // of a request's person in its context
 
 func (p *people) workspacesOf(who *person) workspaces {
-	return workspaces{p.Server, who.caller(), &knownInbox{entries: map[string]inboxEntry{}}}
+	return workspaces{p.Server, &who.caller, &knownInbox{entries: map[string]inboxEntry{}}}
 }
 
 // page returns the review page of a member. The oldest page ends if there are too many.
 func (p *people) page(who *person) (*web.Server, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	page := p.pages[who.member]
+	page := p.pages[who.memberID]
 	if page == nil {
 		if len(p.pages) >= mostPages {
 			oldest := slices.MinFunc(slices.Collect(maps.Keys(p.pages)), func(a, b int64) int {
@@ -83,12 +83,12 @@ func (p *people) page(who *person) (*web.Server, error) {
 			delete(p.pages, oldest)
 		}
 		server, err := web.New(web.Options{Workspaces: p.workspacesOf(who), Public: &web.Public{Host: p.host, Age: p.age}, Logger: p.log,
-			Person: plan.NewActor(plan.ChannelPage, who.name)})
+			Person: plan.NewActor(plan.ChannelPage, who.member)})
 		if err != nil {
 			return nil, err
 		}
 		page = &memberPage{Server: server}
-		p.pages[who.member] = page
+		p.pages[who.memberID] = page
 	}
 	page.used = time.Now()
 	return page.Server, nil
@@ -137,7 +137,7 @@ const maxSignIn = 64 << 10
 // limited names the sender of a request for its rate: the member, so that others behind the same proxy cannot use it up, or the address.
 func (p *people) limited(r *http.Request) string {
 	if who, err := p.signedIn(r); err == nil {
-		return fmt.Sprint("sign-in of ", who.member)
+		return fmt.Sprint("sign-in of ", who.memberID)
 	}
 	return "sign-in from " + addressOf(r)
 }
@@ -172,7 +172,7 @@ func (p *people) act(w http.ResponseWriter, r *http.Request, act pageAct) {
 func (p *people) review(w http.ResponseWriter, r *http.Request) {
 	who, err := p.signedIn(r)
 	var page *web.Server
-	if err == nil && !p.rates.take(fmt.Sprint("page of ", who.member), p.opts.Rate) {
+	if err == nil && !p.rates.take(fmt.Sprint("page of ", who.memberID), p.opts.Rate) {
 		err = wrong(teamwire.CodeTooMany, "too many requests", "wait a second")
 	}
 	if err == nil {

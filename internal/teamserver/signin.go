@@ -40,22 +40,19 @@ func (a Admin) Invite(ctx context.Context, team int64, member string) (secret st
 
 // person is a member in a browser, signed in or about to be.
 type person struct {
-	team, member   int64
-	teamName, name string
-	role           teamwire.Role
-	since          time.Time // of the sign-in
-	rules          int64     // number of the team's rules when it was read
-	credentials    []webauthn.Credential
+	caller
+	since       time.Time // of the sign-in
+	credentials []webauthn.Credential
 }
 
 // WebAuthnID implements webauthn.User.
-func (p *person) WebAuthnID() []byte { return binary.BigEndian.AppendUint64(nil, uint64(p.member)) }
+func (p *person) WebAuthnID() []byte { return binary.BigEndian.AppendUint64(nil, uint64(p.memberID)) }
 
 // WebAuthnName implements webauthn.User.
-func (p *person) WebAuthnName() string { return p.name }
+func (p *person) WebAuthnName() string { return p.member }
 
 // WebAuthnDisplayName implements webauthn.User.
-func (p *person) WebAuthnDisplayName() string { return p.name }
+func (p *person) WebAuthnDisplayName() string { return p.member }
 
 // WebAuthnCredentials implements webauthn.User.
 func (p *person) WebAuthnCredentials() []webauthn.Credential { return p.credentials }
@@ -89,10 +86,11 @@ func (s *Server) signedIn(r *http.Request) (*person, error) {
 		}
 		err = s.pool.QueryRow(r.Context(), `SELECT s.team, team_name, member, member_name, role, since, rules
 			FROM signed_in($1, $2) s JOIN team ON team.id = s.team`, hash, key).
-			Scan(&p.team, &p.teamName, &p.member, &p.name, &p.role, &p.since, &p.rules)
+			Scan(&p.team, &p.teamName, &p.memberID, &p.member, &p.role, &p.since, &p.rules)
 	}
 	if err == nil {
 		s.signIns.set(string(hash), true)
+		p.expires = p.since.Add(signInLasts)
 	}
 	if errors.Is(err, http.ErrNoCookie) || errors.Is(err, pgx.ErrNoRows) {
 		s.signIns.drop(string(hash))
@@ -101,19 +99,14 @@ func (s *Server) signedIn(r *http.Request) (*person, error) {
 	return &p, err
 }
 
-// caller returns the person as the author of changes.
-func (p *person) caller() *caller {
-	return &caller{team: p.team, memberID: p.member, member: p.name, rules: p.rules, expires: p.since.Add(signInLasts)}
-}
-
 // acting returns a context for changes of a request's person.
 func (s *Server) acting(r *http.Request, who *person) context.Context {
-	return withRights(r.Context(), who.caller(), func(ctx context.Context) (*caller, error) {
+	return withRights(r.Context(), &who.caller, func(ctx context.Context) (*caller, error) {
 		again, err := s.signedIn(r.WithContext(ctx))
 		if err != nil {
 			return nil, err
 		}
-		return again.caller(), nil
+		return &again.caller, nil
 	})
 }
 
@@ -160,7 +153,8 @@ func (s *Server) takeCeremony(ctx context.Context, name string) (c ceremony, err
 // invited returns the member of an unused invitation.
 func (s *Server) invited(ctx context.Context, secret string) (*person, error) {
 	var p person
-	err := s.pool.QueryRow(ctx, "SELECT team, member, member_name FROM invited($1)", hashToken(secret)).Scan(&p.team, &p.member, &p.name)
+	err := s.pool.QueryRow(ctx, "SELECT team, member, member_name FROM invited($1)", hashToken(secret)).
+		Scan(&p.team, &p.memberID, &p.member)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return nil, wrong(teamwire.CodeForbidden, "this invitation was used already, has expired, or was never made",
 			"ask an admin of the team for a new one")
@@ -250,7 +244,7 @@ func (p *people) finishInvitation(w http.ResponseWriter, r *http.Request, in inv
 		}
 		if err == nil {
 			_, err = tx.Exec(r.Context(), "INSERT INTO passkey (id, team, member, credential) VALUES ($1, $2, $3, $4)",
-				credential.ID, who.team, who.member, data)
+				credential.ID, who.team, who.memberID, data)
 		}
 		if isTaken(err) {
 			err = wrong(teamwire.CodeForbidden, "this passkey is registered already", "sign in with it")
@@ -295,7 +289,7 @@ func (p *people) checkAnswer(ctx context.Context, answer []byte, signed *approva
 	_, credential, err := p.webauthn.ValidatePasskeyLogin(func(id, handle []byte) (webauthn.User, error) {
 		var data []byte
 		err := p.pool.QueryRow(ctx, "SELECT team, member, member_name, credential FROM passkey_of($1)", id).
-			Scan(&who.team, &who.member, &who.name, &data)
+			Scan(&who.team, &who.memberID, &who.member, &data)
 		if err != nil || !bytes.Equal(handle, who.WebAuthnID()) {
 			return nil, errors.Join(err, errors.New("no member has this passkey"))
 		}
@@ -367,21 +361,21 @@ func (p *people) enter(w http.ResponseWriter, r *http.Request, who *person, how 
 				INSERT INTO signin (hash, page_key, team, member, way, since, expires)
 				SELECT $1, $4, $2, id, $5, least(now(), $6), now() + $7::interval FROM m RETURNING team)
 			SELECT name, m.role FROM m, entered JOIN team ON team.id = entered.team`,
-			hash, who.team, who.member, keyHash, how.way, how.since, signInLasts).Scan(&who.teamName, &who.role)
+			hash, who.team, who.memberID, keyHash, how.way, how.since, signInLasts).Scan(&who.teamName, &who.role)
 		if errors.Is(err, pgx.ErrNoRows) {
 			err = notAccepted(nil)
 		}
 		if err != nil {
 			return err
 		}
-		return note(ctx, tx, who.team, who.name, how.act, map[string]any{"way": how.way})
+		return note(ctx, tx, who.team, who.member, how.act, map[string]any{"way": how.way})
 	})
 	if err != nil {
 		return nil, err
 	}
 	p.signIns.set(string(hash), true)
 	setCookie(w, signInCookie, secret, signInLasts)
-	return entered{key, who.name, who.role, who.teamName}, nil
+	return entered{key, who.member, who.role, who.teamName}, nil
 }
 
 // setCookie sets a cookie for the pages of this server, and for a time; 0 removes it.
@@ -419,6 +413,6 @@ func (p *people) signOut(w http.ResponseWriter, r *http.Request, _ struct{}) (an
 		if _, err := tx.Exec(r.Context(), "DELETE FROM signin WHERE hash = $1", hashToken(cookie.Value)); err != nil {
 			return err
 		}
-		return note(r.Context(), tx, who.team, who.name, "sign_out", nil)
+		return note(r.Context(), tx, who.team, who.member, "sign_out", nil)
 	})
 }
