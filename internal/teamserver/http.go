@@ -1,6 +1,7 @@
 package teamserver
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -78,7 +79,7 @@ func (s *Server) serve(pattern string, answer endpoint) http.Handler {
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		began := time.Now()
-		out := &response{ResponseWriter: w, status: http.StatusOK}
+		out := &response{ResponseWriter: w}
 		out.Header().Set("Cache-Control", "no-store")
 		out.Header().Set("X-Content-Type-Options", "nosniff")
 		r.Body = http.MaxBytesReader(w, r.Body, teamwire.MaxBody)
@@ -93,7 +94,7 @@ func (s *Server) serve(pattern string, answer endpoint) http.Handler {
 			value, err = answer(out, r, c)
 		}
 		switch {
-		case err != nil && !out.isWritten:
+		case err != nil && out.status == 0:
 			s.fail(out, r, err)
 		case err == nil && value != nil:
 			out.Header().Set("Content-Type", "application/json")
@@ -101,16 +102,11 @@ func (s *Server) serve(pattern string, answer endpoint) http.Handler {
 				s.log.Debug("an answer was not written", "error", err)
 			}
 		}
-		took := time.Since(began)
-		s.metrics.note(pattern, out.status, took)
-		fields := []any{"request", pattern, "status", out.status, "took_ms", took.Milliseconds()}
-		for _, name := range []string{"ws", "track"} {
-			if value := r.PathValue(name); value != "" && c != nil {
-				fields = append(fields, name, value)
-			}
-		}
+		took, status := time.Since(began), cmp.Or(out.status, http.StatusOK)
+		s.metrics.note(pattern, status, took)
+		fields := []any{"request", pattern, "status", status, "took_ms", took.Milliseconds()}
 		if c != nil {
-			fields = append(fields, "team", c.teamName, "member", c.member)
+			fields = append(fields, "ws", r.PathValue("ws"), "track", r.PathValue("track"), "team", c.teamName, "member", c.member)
 		}
 		s.log.Info("answered", fields...)
 	})
@@ -173,20 +169,19 @@ func (s *Server) checkFormat(r *http.Request, c *caller) (err error) {
 	return nil
 }
 
-// response notes the status of an answer.
+// response notes the status of an answer; 0 before there is one.
 type response struct {
 	http.ResponseWriter
-	status    int
-	isWritten bool
+	status int
 }
 
 func (r *response) WriteHeader(status int) {
-	r.status, r.isWritten = status, true
+	r.status = status
 	r.ResponseWriter.WriteHeader(status)
 }
 
 func (r *response) Write(data []byte) (int, error) {
-	r.isWritten = true
+	r.status = cmp.Or(r.status, http.StatusOK)
 	return r.ResponseWriter.Write(data)
 }
 

@@ -1,7 +1,6 @@
 package teamserver
 
 import (
-	"cmp"
 	"context"
 	"embed"
 	"encoding/json" // go-webauthn's types are written for it
@@ -145,17 +144,16 @@ func (p *people) limited(r *http.Request) string {
 // act answers a request of the sign-in's own page.
 func (p *people) act(w http.ResponseWriter, r *http.Request, act pageAct) {
 	var answer any
-	err := func() (err error) {
-		switch {
-		case !origin.IsOwn(r, "https://") || !origin.IsSameSite(r):
-			return wrong(teamwire.CodeForbidden, "requests from other web origins are refused", "open "+p.opts.Address)
-		case !p.rates.take(p.limited(r), signInsPerSecond):
-			return wrong(teamwire.CodeTooMany, "too many requests", "wait a second")
-		}
+	var err error
+	switch {
+	case !origin.IsOwn(r, "https://") || !origin.IsSameSite(r):
+		err = wrong(teamwire.CodeForbidden, "requests from other web origins are refused", "open "+p.opts.Address)
+	case !p.rates.take(p.limited(r), signInsPerSecond):
+		err = wrong(teamwire.CodeTooMany, "too many requests", "wait a second")
+	default:
 		r.Body = http.MaxBytesReader(w, r.Body, maxSignIn)
 		answer, err = act(w, r)
-		return err
-	}()
+	}
 	var body []byte
 	if err == nil {
 		body, err = json.Marshal(answer)
@@ -203,7 +201,7 @@ func (p *people) failPage(w http.ResponseWriter, r *http.Request, err error) {
 		kind = "not_entered"
 	}
 	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(cmp.Or(e.Code.Status(), http.StatusInternalServerError))
+	w.WriteHeader(e.Code.Status())
 	answer := map[string]string{"kind": kind, "problem": e.Problem, "fix": e.Fix, "field": "/signin"}
 	body, _ := json.Marshal(map[string]any{"error": answer}) // texts: cannot fail
 	_, _ = w.Write(body)
