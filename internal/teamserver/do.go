@@ -36,8 +36,9 @@ func (s *Server) do(_ http.ResponseWriter, r *http.Request, c *caller) (any, err
 		if claims, err = store.DecodeFacts(req.Facts); err != nil {
 			return nil, unreadable("a fact", err)
 		}
-		if err := checkClaims(claims); err != nil {
-			return nil, err
+		if _, err := cleanTexts(req.Facts); err != nil {
+			return nil, wrong(teamwire.CodeInvalid, "the request holds a text that is not accepted: "+err.Error(),
+				"check the files that the action names")
 		}
 	}
 	ch := change{action: action, claims: claims, basis: req.Basis, chain: req.Chain, after: req.After}

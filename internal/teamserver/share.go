@@ -207,7 +207,7 @@ func readShared(line string) (plan.Record, error) {
 	return store.DecodeRecord(clean)
 }
 
-// cleanTexts returns JSON with its texts masked, or refuses a text with characters that hide or control.
+// cleanTexts returns JSON with its texts masked, or refuses a text that planloop itself would not have recorded.
 func cleanTexts(data []byte) ([]byte, error) {
 	in := jsontext.NewDecoder(strings.NewReader(string(data)))
 	var b strings.Builder
@@ -215,8 +215,8 @@ func cleanTexts(data []byte) ([]byte, error) {
 	for in.PeekKind() != 0 {
 		token, err := in.ReadToken()
 		if err == nil && token.Kind() == jsontext.KindString {
-			text := token.String()
-			err, token = checkText(text), jsontext.String(plan.Mask(text))
+			_, err = plan.Text{Max: maxSharedText, Multiline: true}.Clean(token.String())
+			token = jsontext.String(plan.Mask(token.String()))
 		}
 		if err == nil {
 			err = out.WriteToken(token)
@@ -231,38 +231,5 @@ func cleanTexts(data []byte) ([]byte, error) {
 	return []byte(strings.TrimSuffix(b.String(), "\n")), nil
 }
 
-// checkText refuses a text that planloop itself would not have recorded.
-func checkText(text string) error {
-	_, err := plan.Text{Max: maxSharedText, Multiline: true}.Clean(text)
-	return err
-}
-
 // maxSharedText bounds a text from a laptop, in characters.
 const maxSharedText = 256 << 10
-
-// checkClaims refuses facts with texts that planloop itself would not have found.
-func checkClaims(f plan.Facts) error {
-	var all []string
-	var problem error
-	for _, r := range f.Resolutions {
-		all = append(all, r.Problem, r.LoopDigest, r.Digest, r.Agent, r.Definition)
-		for _, item := range append(r.Items, r.Args) {
-			_, err := cleanTexts(item)
-			problem = cmp.Or(problem, err)
-		}
-	}
-	for name, definition := range f.Definitions {
-		all = append(all, name, definition)
-	}
-	for _, files := range f.Missing {
-		all = append(all, files...)
-	}
-	for _, text := range all {
-		problem = cmp.Or(problem, checkText(text))
-	}
-	if problem != nil {
-		return wrong(teamwire.CodeInvalid, "the request holds a text that is not accepted: "+problem.Error(),
-			"check the files that the action names")
-	}
-	return nil
-}
