@@ -53,19 +53,29 @@ meantime. serve never does it. Make a backup first.`,
 	return root
 }
 
-// act is the work of a command for a team.
-type act func(ctx context.Context, out io.Writer, admin teamserver.Admin, team int64, args []string) error
+// job is a call of a command for a team.
+type job struct {
+	teamserver.Admin
+	ctx       context.Context
+	out       io.Writer
+	team      int64
+	workspace string // "" for the whole team
+	args      []string
+}
 
 // command returns a command with a first argument that names a team, or a workspace as TEAM/NAME.
-func (c *commands) command(use, short string, args int, do act) *cobra.Command {
+func (c *commands) command(use, short string, args int, do func(job) error) *cobra.Command {
 	return &cobra.Command{Use: use, Short: short, Args: cobra.ExactArgs(args), RunE: func(cmd *cobra.Command, args []string) error {
 		return c.open(cmd, func(admin teamserver.Admin) error {
-			name, _, _ := strings.Cut(args[0], "/")
+			name, workspace, isOne := strings.Cut(args[0], "/")
+			if isOne && !strings.Contains(use, "/WORKSPACE") {
+				return fmt.Errorf("this command is for the whole team; write %s instead of %s", name, args[0])
+			}
 			team, err := admin.FindTeam(cmd.Context(), name)
 			if err != nil {
 				return err
 			}
-			return do(cmd.Context(), cmd.OutOrStdout(), admin, team, args)
+			return do(job{admin, cmd.Context(), cmd.OutOrStdout(), team, workspace, args})
 		})
 	}}
 }
@@ -100,101 +110,93 @@ func (c *commands) team() *cobra.Command {
 			})
 		}}
 	confirm := ""
-	remove := c.command("delete TEAM", "Delete a team with all its plans", 1,
-		func(ctx context.Context, _ io.Writer, admin teamserver.Admin, team int64, args []string) error {
-			if confirm != args[0] {
-				return fmt.Errorf("this deletes all plans of %s; to confirm, add --confirm %s", args[0], args[0])
-			}
-			return admin.DeleteTeam(ctx, team)
-		})
+	remove := c.command("delete TEAM", "Delete a team with all its plans", 1, func(j job) error {
+		if confirm != j.args[0] {
+			return fmt.Errorf("this deletes all plans of %s; to confirm, add --confirm %s", j.args[0], j.args[0])
+		}
+		return j.DeleteTeam(j.ctx, j.team)
+	})
 	remove.Flags().StringVar(&confirm, "confirm", "", "the team's name")
 	force := false
-	upgrade := c.command("upgrade TEAM", "Use the newest format that this version knows; older laptops must be updated", 1,
-		func(ctx context.Context, out io.Writer, admin teamserver.Admin, team int64, _ []string) error {
-			old, err := admin.Upgrade(ctx, team, teamwire.Format, force)
-			if errors.Is(err, teamserver.ErrCurrent) {
-				_, err = fmt.Fprintf(out, "The team already uses format %d, the newest of this version.\n", teamwire.Format)
-				return err
-			}
-			if err != nil {
-				return err
-			}
-			fmt.Fprintf(out, "The team uses format %d.\n", teamwire.Format)
-			for _, laptop := range old {
-				fmt.Fprintf(out, "Offline until planloop is updated: %s\n", laptop)
-			}
-			return nil
-		})
+	upgrade := c.command("upgrade TEAM", "Use the newest format of this version; older laptops must be updated", 1, func(j job) error {
+		old, err := j.Upgrade(j.ctx, j.team, teamwire.Format, force)
+		if errors.Is(err, teamserver.ErrCurrent) {
+			_, err = fmt.Fprintf(j.out, "The team already uses format %d, the newest of this version.\n", teamwire.Format)
+			return err
+		}
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(j.out, "The team uses format %d.\n", teamwire.Format)
+		for _, laptop := range old {
+			fmt.Fprintf(j.out, "Offline until planloop is updated: %s\n", laptop)
+		}
+		return nil
+	})
 	upgrade.Flags().BoolVar(&force, "force", false, "also if laptops are too old")
 	return group("team", "Create, upgrade and delete teams", create, upgrade, remove)
 }
 
 func (c *commands) member() *cobra.Command {
 	role, email := string(teamwire.RoleMember), ""
-	add := c.command("add TEAM NAME", "Add a member", 2,
-		func(ctx context.Context, _ io.Writer, admin teamserver.Admin, team int64, args []string) error {
-			return admin.AddMember(ctx, team, args[1], teamwire.Role(role), email)
-		})
+	add := c.command("add TEAM NAME", "Add a member", 2, func(j job) error {
+		return j.AddMember(j.ctx, j.team, j.args[1], teamwire.Role(role), email)
+	})
 	add.Flags().StringVar(&email, "email", "", "verified address of the account with which the member signs in")
-	address := c.command("email TEAM NAME ADDRESS", `Change the address of a member's account, "" for none`, 3,
-		func(ctx context.Context, _ io.Writer, admin teamserver.Admin, team int64, args []string) error {
-			return admin.SetEmail(ctx, team, args[1], args[2])
-		})
+	address := c.command("email TEAM NAME ADDRESS", `Change the address of a member's account, "" for none`, 3, func(j job) error {
+		return j.SetEmail(j.ctx, j.team, j.args[1], j.args[2])
+	})
 	address.Long = `Change the verified e-mail address of the account with which a member signs in, "" for none.
 
 The first account that signs in with the address becomes the member's: an address that is given to another person
 later opens nothing. This command lets the next account in.`
 	add.Flags().StringVar(&role, "role", role, "member or admin")
-	change := c.command("role TEAM NAME ROLE", "Make a member an admin, or an admin a member", 3,
-		func(ctx context.Context, out io.Writer, admin teamserver.Admin, team int64, args []string) error {
-			if err := admin.SetRole(ctx, team, args[1], teamwire.Role(args[2])); err != nil {
-				return err
-			}
-			return warnOfAdmins(ctx, out, admin, team)
-		})
-	remove := c.command("remove TEAM NAME", "Remove a member; tokens and votes end at once", 2,
-		func(ctx context.Context, out io.Writer, admin teamserver.Admin, team int64, args []string) error {
-			if err := admin.RemoveMember(ctx, team, args[1]); err != nil {
-				return err
-			}
-			fmt.Fprintln(out, "Removed. Copies of plans on their laptops cannot be recalled.")
-			return warnOfAdmins(ctx, out, admin, team)
-		})
-	list := c.command("list TEAM", "List the members", 1,
-		func(ctx context.Context, out io.Writer, admin teamserver.Admin, team int64, _ []string) error {
-			members, err := admin.Members(ctx, team)
-			for _, m := range members {
-				fmt.Fprintf(out, "%s  %s\n", m.Name, m.Role)
-			}
+	change := c.command("role TEAM NAME ROLE", "Make a member an admin, or an admin a member", 3, func(j job) error {
+		if err := j.SetRole(j.ctx, j.team, j.args[1], teamwire.Role(j.args[2])); err != nil {
 			return err
-		})
+		}
+		return j.warnOfAdmins()
+	})
+	remove := c.command("remove TEAM NAME", "Remove a member; tokens and votes end at once", 2, func(j job) error {
+		if err := j.RemoveMember(j.ctx, j.team, j.args[1]); err != nil {
+			return err
+		}
+		fmt.Fprintln(j.out, "Removed. Copies of plans on their laptops cannot be recalled.")
+		return j.warnOfAdmins()
+	})
+	list := c.command("list TEAM", "List the members", 1, func(j job) error {
+		members, err := j.Members(j.ctx, j.team)
+		for _, m := range members {
+			fmt.Fprintf(j.out, "%s  %s\n", m.Name, m.Role)
+		}
+		return err
+	})
 	return group("member", "Add and remove members", add, change, address, remove, list)
 }
 
 // warnOfAdmins warns if the team has no admin.
-func warnOfAdmins(ctx context.Context, out io.Writer, admin teamserver.Admin, team int64) error {
-	members, err := admin.Members(ctx, team)
+func (j job) warnOfAdmins() error {
+	members, err := j.Members(j.ctx, j.team)
 	isAdmin := func(m teamserver.Member) bool { return m.Role == teamwire.RoleAdmin }
 	if err == nil && !slices.ContainsFunc(members, isAdmin) {
-		_, err = fmt.Fprintln(out, "Warning: the team has no admin now. Make one with: planloop-server member role TEAM NAME admin")
+		_, err = fmt.Fprintln(j.out, "Warning: the team has no admin now. Make one with: planloop-server member role TEAM NAME admin")
 	}
 	return err
 }
 
 func (c *commands) invite() *cobra.Command {
 	address := ""
-	cmd := c.command("invite TEAM MEMBER", "Print a link with which a member registers a passkey", 2,
-		func(ctx context.Context, out io.Writer, admin teamserver.Admin, team int64, args []string) error {
-			if !strings.HasPrefix(address, "https://") {
-				return errors.New("the link needs the server's public address; add --address https://plans.example.com")
-			}
-			secret, err := admin.Invite(ctx, team, args[1])
-			if err != nil {
-				return err
-			}
-			_, err = fmt.Fprintln(out, strings.TrimSuffix(address, "/")+"/invite#"+secret)
+	cmd := c.command("invite TEAM MEMBER", "Print a link with which a member registers a passkey", 2, func(j job) error {
+		if !strings.HasPrefix(address, "https://") {
+			return errors.New("the link needs the server's public address; add --address https://plans.example.com")
+		}
+		secret, err := j.Invite(j.ctx, j.team, j.args[1])
+		if err != nil {
 			return err
-		})
+		}
+		_, err = fmt.Fprintln(j.out, strings.TrimSuffix(address, "/")+"/invite#"+secret)
+		return err
+	})
 	cmd.Long = "Print a link with which a member registers a passkey on the server's page, to sign in and decide there.\n\n" +
 		"It works once, for three days: send it where agents cannot read it."
 	cmd.Flags().StringVar(&address, "address", "", "public address of the server, as given to serve")
@@ -203,114 +205,103 @@ func (c *commands) invite() *cobra.Command {
 
 func (c *commands) token() *cobra.Command {
 	role, machine, days := string(teamwire.RoleMember), "laptop", 90
-	create := c.command("create TEAM MEMBER", "Create a token, and print it once", 2,
-		func(ctx context.Context, out io.Writer, admin teamserver.Admin, team int64, args []string) error {
-			token, err := admin.CreateToken(ctx, team, args[1], teamwire.Role(role), machine, time.Duration(days)*24*time.Hour)
-			if err != nil {
-				return err
-			}
-			_, err = fmt.Fprintln(out, token)
+	create := c.command("create TEAM MEMBER", "Create a token, and print it once", 2, func(j job) error {
+		token, err := j.CreateToken(j.ctx, j.team, j.args[1], teamwire.Role(role), machine, time.Duration(days)*24*time.Hour)
+		if err != nil {
 			return err
-		})
+		}
+		_, err = fmt.Fprintln(j.out, token)
+		return err
+	})
 	create.Long = "Create a token of a member, and print it once: only its hash is kept.\n\n" +
 		"No token approves a plan: agents run as the same user and could read it. People decide on the server's page."
 	create.Flags().StringVar(&role, "role", role, "agent, ci, member or admin")
 	create.Flags().StringVar(&machine, "machine", machine, "name of the machine that uses it")
 	create.Flags().IntVar(&days, "days", days, "days until it expires")
-	list := c.command("list TEAM", "List the valid tokens", 1,
-		func(ctx context.Context, out io.Writer, admin teamserver.Admin, team int64, _ []string) error {
-			tokens, err := admin.Tokens(ctx, team)
-			for _, t := range tokens {
-				used := "never used"
-				if t.Used != nil {
-					used = "used " + t.Used.UTC().Format(time.DateOnly)
-				}
-				fmt.Fprintf(out, "%d  %s  %s  %s  expires %s  %s\n", t.ID, t.Member, t.Role, t.Machine,
-					t.Expires.UTC().Format(time.DateOnly), used)
+	list := c.command("list TEAM", "List the valid tokens", 1, func(j job) error {
+		tokens, err := j.Tokens(j.ctx, j.team)
+		for _, t := range tokens {
+			used := "never used"
+			if t.Used != nil {
+				used = "used " + t.Used.UTC().Format(time.DateOnly)
 			}
-			return err
-		})
-	revoke := c.command("revoke TEAM NUMBER", "End a token at once", 2,
-		func(ctx context.Context, _ io.Writer, admin teamserver.Admin, team int64, args []string) error {
-			id, err := strconv.ParseInt(args[1], 10, 64)
-			if err != nil {
-				return fmt.Errorf("%q is not the number of a token; list them with: planloop-server token list %s", args[1], args[0])
-			}
-			return admin.RevokeToken(ctx, team, id)
-		})
+			fmt.Fprintf(j.out, "%d  %s  %s  %s  expires %s  %s\n", t.ID, t.Member, t.Role, t.Machine,
+				t.Expires.UTC().Format(time.DateOnly), used)
+		}
+		return err
+	})
+	revoke := c.command("revoke TEAM NUMBER", "End a token at once", 2, func(j job) error {
+		id, err := strconv.ParseInt(j.args[1], 10, 64)
+		if err != nil {
+			return fmt.Errorf("%q is not the number of a token; list them with: planloop-server token list %s", j.args[1], j.args[0])
+		}
+		return j.RevokeToken(j.ctx, j.team, id)
+	})
 	return group("token", "Create and revoke tokens", create, list, revoke)
 }
 
 func (c *commands) policy() *cobra.Command {
-	set := c.command("set TEAM[/WORKSPACE] FILE", "Set the rules from a JSON file, - for standard input", 2,
-		func(ctx context.Context, out io.Writer, admin teamserver.Admin, team int64, args []string) error {
-			read := func() ([]byte, error) { return os.ReadFile(args[1]) }
-			if args[1] == "-" {
-				read = func() ([]byte, error) { return io.ReadAll(os.Stdin) }
-			}
-			data, err := read()
-			if err != nil {
-				return err
-			}
-			_, workspace, _ := strings.Cut(args[0], "/")
-			if err := admin.SetSettings(ctx, team, workspace, data); err != nil {
-				return err
-			}
-			settings, members, err := admin.Settings(ctx, team, workspace)
-			if warning := settings.Warning(members); err == nil && warning != "" {
-				_, err = fmt.Fprintln(out, "Warning: "+warning)
-			}
+	set := c.command("set TEAM[/WORKSPACE] FILE", "Set the rules from a JSON file, - for standard input", 2, func(j job) error {
+		read := func() ([]byte, error) { return os.ReadFile(j.args[1]) }
+		if j.args[1] == "-" {
+			read = func() ([]byte, error) { return io.ReadAll(os.Stdin) }
+		}
+		data, err := read()
+		if err != nil {
 			return err
-		})
+		}
+		if err := j.SetSettings(j.ctx, j.team, j.workspace, data); err != nil {
+			return err
+		}
+		settings, members, err := j.Settings(j.ctx, j.team, j.workspace)
+		if warning := settings.Warning(members); err == nil && warning != "" {
+			_, err = fmt.Fprintln(j.out, "Warning: "+warning)
+		}
+		return err
+	})
 	set.Long = `Set the rules of a team from a JSON file, or those of one workspace, which then replace the team's.
 
   {"approvals": 1, "approvers": ["@leads"], "groups": {"leads": ["ann", "bob"]}, "offline": "closed"}
 
 A submitted plan keeps the rules of its time.`
-	remove := c.command("remove TEAM/WORKSPACE", "Remove a workspace's own rules: the team's apply again", 1,
-		func(ctx context.Context, _ io.Writer, admin teamserver.Admin, team int64, args []string) error {
-			_, workspace, _ := strings.Cut(args[0], "/")
-			if workspace == "" {
-				return fmt.Errorf("name a workspace, as %[1]s/NAME; to clear the team's rules, set {}: planloop-server policy set %[1]s -",
-					args[0])
-			}
-			return admin.SetSettings(ctx, team, workspace, nil)
-		})
-	show := c.command("show TEAM[/WORKSPACE]", "Print the rules", 1,
-		func(ctx context.Context, out io.Writer, admin teamserver.Admin, team int64, args []string) error {
-			_, workspace, _ := strings.Cut(args[0], "/")
-			settings, _, err := admin.Settings(ctx, team, workspace)
-			if err != nil {
-				return err
-			}
-			if err := json.MarshalWrite(out, settings, jsontext.WithIndent("  ")); err != nil {
-				return err
-			}
-			_, err = fmt.Fprintln(out)
+	remove := c.command("remove TEAM/WORKSPACE", "Remove a workspace's own rules: the team's apply again", 1, func(j job) error {
+		if j.workspace == "" {
+			return fmt.Errorf("name a workspace, as %[1]s/NAME; to clear the team's rules, set {}: planloop-server policy set %[1]s -",
+				j.args[0])
+		}
+		return j.SetSettings(j.ctx, j.team, j.workspace, nil)
+	})
+	show := c.command("show TEAM[/WORKSPACE]", "Print the rules", 1, func(j job) error {
+		settings, _, err := j.Settings(j.ctx, j.team, j.workspace)
+		if err != nil {
 			return err
-		})
+		}
+		if err := json.MarshalWrite(j.out, settings, jsontext.WithIndent("  ")); err != nil {
+			return err
+		}
+		_, err = fmt.Fprintln(j.out)
+		return err
+	})
 	return group("policy", "Rules for approvals, limits and hooks", set, remove, show)
 }
 
 func (c *commands) purge() *cobra.Command {
 	keep := false
-	cmd := c.command("purge TEAM/WORKSPACE TRACK --keep-current", "Delete a track's history, to remove a leaked secret", 2,
-		func(ctx context.Context, out io.Writer, admin teamserver.Admin, team int64, args []string) error {
-			_, workspace, _ := strings.Cut(args[0], "/")
-			if _, err := admin.FindTrack(ctx, team, workspace, args[1]); err != nil {
-				return err
-			}
-			if !keep {
-				return errors.New("the history would be deleted; add --keep-current to begin a new one with the present plan")
-			}
-			gone, err := admin.PurgeHistory(ctx, team, workspace, args[1])
-			if err != nil {
-				return err
-			}
-			_, err = fmt.Fprintf(out, "Deleted %d records. Laptops replace their copies at the next pull; backups and other copies "+
-				"still have them, so revoke the secret.\n", gone)
+	cmd := c.command("purge TEAM/WORKSPACE TRACK --keep-current", "Delete a track's history and a leaked secret in it", 2, func(j job) error {
+		if _, err := j.FindTrack(j.ctx, j.team, j.workspace, j.args[1]); err != nil {
 			return err
-		})
+		}
+		if !keep {
+			return errors.New("the history would be deleted; add --keep-current to begin a new one with the present plan")
+		}
+		gone, err := j.PurgeHistory(j.ctx, j.team, j.workspace, j.args[1])
+		if err != nil {
+			return err
+		}
+		_, err = fmt.Fprintf(j.out, "Deleted %d records. Laptops replace their copies at the next pull; backups and other copies "+
+			"still have them, so revoke the secret.\n", gone)
+		return err
+	})
 	cmd.Flags().BoolVar(&keep, "keep-current", false, "required: begin a new history with the present plan and draft")
 	return cmd
 }

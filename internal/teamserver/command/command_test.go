@@ -129,6 +129,9 @@ func TestATeamIsMadeAndServed(t *testing.T) {
 	if _, err := run(t, dsn, "team", "delete", "blue"); err == nil {
 		t.Error("a team is deleted without its name")
 	}
+	if _, err := run(t, dsn, "team", "delete", "blue/shop", "--confirm", "blue/shop"); err == nil {
+		t.Error("a team is deleted although a workspace is named")
+	}
 	must(t, dsn, "team", "delete", "blue", "--confirm", "blue")
 	if _, err := run(t, dsn, "member", "list", "blue"); err == nil {
 		t.Error("a deleted team has members")
