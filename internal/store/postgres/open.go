@@ -133,10 +133,11 @@ func (db *DB) InTeam(ctx context.Context, team int64, f func(pgx.Tx) error) erro
 // EnsureTrack returns the id of a track of a team's workspace and creates both if needed.
 func (db *DB) EnsureTrack(ctx context.Context, team int64, workspace, name string) (id int64, err error) {
 	err = db.InTeam(ctx, team, func(tx pgx.Tx) error {
-		if _, err := tx.Exec(ctx, `INSERT INTO workspace (team, name) VALUES ($1, $2) ON CONFLICT DO NOTHING`, team, workspace); err != nil {
+		_, err := tx.Exec(ctx, `INSERT INTO workspace (team, name) VALUES ($1, $2) ON CONFLICT DO NOTHING`, team, workspace)
+		if err != nil {
 			return err
 		}
-		if _, err := tx.Exec(ctx, `INSERT INTO track (team, workspace, name, chain) SELECT team, id, $3, $4 FROM workspace
+		if _, err = tx.Exec(ctx, `INSERT INTO track (team, workspace, name, chain) SELECT team, id, $3, $4 FROM workspace
 			WHERE team = $1 AND name = $2 ON CONFLICT DO NOTHING`, team, workspace, name, store.NewChain()); err != nil {
 			return err
 		}

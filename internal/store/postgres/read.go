@@ -13,8 +13,8 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// pageQuery returns the head with each of the records after $2, or once without a record if there are none. A page has at most $3 records and
-// ends with the one that exceeds $4 bytes. Both are of one moment.
+// pageQuery returns the head with each of the records after $2, or once alone if there are none. A page has at most $3 records and ends
+// with the one that exceeds $4 bytes. Both are of one moment.
 const pageQuery = `SELECT g.rules, t.chain, t.seq, t.hash, t.phase, coalesce(r.seq, 0), r.hash, coalesce(r.phase, ''), r.line
 	FROM track t JOIN team g ON g.id = t.team LEFT JOIN LATERAL (
 		SELECT seq, hash, phase, line, sum(octet_length(line)) OVER (ORDER BY seq) - octet_length(line) AS before
