@@ -112,9 +112,9 @@ func (p *people) finishAccount(w http.ResponseWriter, r *http.Request, in struct
 		return nil, err
 	}
 	return p.enter(w, r, who, signIn{act: "sign_in", way: "account", since: since}, func(tx pgx.Tx) error {
-		done, err := tx.Exec(r.Context(), `UPDATE member SET subject = $3 WHERE team = $1 AND id = $2 AND email = $4
+		err := changeOne(r.Context(), tx, noMember(email), `UPDATE member SET subject = $3 WHERE team = $1 AND id = $2 AND email = $4
 			AND coalesce(subject, $3) = $3`, who.team, who.memberID, subject, email)
-		if err == nil && done.RowsAffected() == 0 || isTaken(err) {
+		if isTaken(err) {
 			err = noMember(email)
 		}
 		return err
@@ -214,6 +214,6 @@ func setEmail(ctx context.Context, tx pgx.Tx, team int64, member, email string) 
 		member = (SELECT id FROM member WHERE team = $1 AND name = $2)`, team, member); err != nil {
 		return err
 	}
-	return forMember(ctx, tx, member, `UPDATE member SET email = nullif($3, ''), subject = NULL
+	return changeOne(ctx, tx, notMember(member), `UPDATE member SET email = nullif($3, ''), subject = NULL
 		WHERE team = $1 AND name = $2 AND removed IS NULL`, team, member, email)
 }

@@ -94,11 +94,7 @@ var ErrCurrent = errors.New("the team uses this format already")
 // force: they count as offline until they are updated.
 func (a Admin) Upgrade(ctx context.Context, team int64, to int, force bool) (old []string, err error) {
 	err = a.change(ctx, team, "upgrade", map[string]int{"format": to}, func(tx pgx.Tx) error {
-		done, err := tx.Exec(ctx, "UPDATE team SET format = $2 WHERE id = $1 AND format < $2", team, to)
-		if err == nil && done.RowsAffected() == 0 {
-			return ErrCurrent
-		}
-		if err != nil {
+		if err := changeOne(ctx, tx, ErrCurrent, "UPDATE team SET format = $2 WHERE id = $1 AND format < $2", team, to); err != nil {
 			return err
 		}
 		rows, _ := tx.Query(ctx, `SELECT m.name || chr(39) || 's ' || t.machine || ', last seen ' || to_char(t.used, 'YYYY-MM-DD')
@@ -132,11 +128,9 @@ func (a Admin) AddMember(ctx context.Context, team int64, name string, role team
 		return unfit("%s cannot be a member's name; use a name such as ann", plan.Quote(name))
 	}
 	return a.change(ctx, team, "add_member", map[string]any{"member": name, "role": role, "email": email}, func(tx pgx.Tx) error {
-		done, err := tx.Exec(ctx, `INSERT INTO member (team, name, role) VALUES ($1, $2, $3) ON CONFLICT (team, name)
+		isMember := unfit("%s is a member already; change the role with: planloop-server member role", name)
+		err := changeOne(ctx, tx, isMember, `INSERT INTO member (team, name, role) VALUES ($1, $2, $3) ON CONFLICT (team, name)
 			DO UPDATE SET removed = NULL, role = excluded.role WHERE member.removed IS NOT NULL`, team, name, role)
-		if err == nil && done.RowsAffected() == 0 {
-			err = unfit("%s is a member already; change the role with: planloop-server member role", name)
-		}
 		if err == nil && email != "" {
 			err = setEmail(ctx, tx, team, name, email)
 		}
@@ -169,14 +163,15 @@ func (a Admin) SetRole(ctx context.Context, team int64, name string, role teamwi
 		return err
 	}
 	return a.change(ctx, team, "set_role", map[string]any{"member": name, "role": role}, func(tx pgx.Tx) error {
-		return forMember(ctx, tx, name, "UPDATE member SET role = $3 WHERE team = $1 AND name = $2 AND removed IS NULL", team, name, role)
+		return changeOne(ctx, tx, notMember(name), "UPDATE member SET role = $3 WHERE team = $1 AND name = $2 AND removed IS NULL", team,
+			name, role)
 	})
 }
 
 // RemoveMember removes a member. All tokens, sign-ins, passkeys and invitations end at once, and votes no longer count.
 func (a Admin) RemoveMember(ctx context.Context, team int64, name string) error {
 	return a.change(ctx, team, "remove_member", map[string]any{"member": name}, func(tx pgx.Tx) error {
-		if err := forMember(ctx, tx, name, `UPDATE member SET removed = now(), subject = NULL, email = NULL
+		if err := changeOne(ctx, tx, notMember(name), `UPDATE member SET removed = now(), subject = NULL, email = NULL
 			WHERE team = $1 AND name = $2 AND removed IS NULL`, team, name); err != nil {
 			return err
 		}
@@ -190,13 +185,17 @@ func (a Admin) RemoveMember(ctx context.Context, team int64, name string) error 
 	})
 }
 
-// forMember runs a query that must change the one member.
-func forMember(ctx context.Context, tx pgx.Tx, name, query string, args ...any) error {
-	done, err := tx.Exec(ctx, query, args...)
+// changeOne runs a statement that must change a row; missing is the error if there is none.
+func changeOne(ctx context.Context, tx pgx.Tx, missing error, statement string, args ...any) error {
+	done, err := tx.Exec(ctx, statement, args...)
 	if err == nil && done.RowsAffected() == 0 {
-		err = unfit("the team has no member %s; list them with: planloop-server member list", plan.Quote(name))
+		err = missing
 	}
 	return err
+}
+
+func notMember(name string) error {
+	return unfit("the team has no member %s; list them with: planloop-server member list", plan.Quote(name))
 }
 
 // longestToken bounds how long a token is valid.
@@ -217,20 +216,14 @@ func (a Admin) CreateToken(ctx context.Context, team int64, member string, role 
 	token, hash := newSecret(tokenPrefix)
 	detail := map[string]any{"member": member, "role": role, "machine": machine, "valid": valid.String()}
 	return token, a.change(ctx, team, "create_token", detail, func(tx pgx.Tx) error {
-		var own teamwire.Role
-		err := tx.QueryRow(ctx, "SELECT role FROM member WHERE team = $1 AND name = $2 AND removed IS NULL", team, member).Scan(&own)
-		switch {
-		case errors.Is(err, pgx.ErrNoRows):
-			return unfit("the team has no member %s; add the member with: planloop-server member add", plan.Quote(member))
-		case err == nil && role == teamwire.RoleAdmin && own != teamwire.RoleAdmin:
-			return unfit("%s is not an admin; create a token of the role member", member)
-		case err != nil:
-			return err
+		missing := notMember(member)
+		if role == teamwire.RoleAdmin {
+			missing = unfit("%s is not an admin; create a token of the role member", member)
 		}
-		_, err = tx.Exec(ctx, `INSERT INTO token (team, member, hash, role, machine, expires)
-			SELECT $1, id, $3, $4, $5, now() + $6::interval FROM member WHERE team = $1 AND name = $2`,
+		return changeOne(ctx, tx, missing, `INSERT INTO token (team, member, hash, role, machine, expires)
+			SELECT $1, id, $3, $4, $5, now() + $6::interval FROM member
+			WHERE team = $1 AND name = $2 AND removed IS NULL AND ($4 <> 'admin' OR role = 'admin')`,
 			team, member, hash, role, machine, valid)
-		return err
 	})
 }
 
@@ -255,11 +248,8 @@ func (a Admin) Tokens(ctx context.Context, team int64) ([]Token, error) {
 // RevokeToken ends a token at once.
 func (a Admin) RevokeToken(ctx context.Context, team, id int64) error {
 	return a.change(ctx, team, "revoke_token", map[string]any{"token": id}, func(tx pgx.Tx) error {
-		done, err := tx.Exec(ctx, "UPDATE token SET revoked = now() WHERE id = $1 AND revoked IS NULL", id)
-		if err == nil && done.RowsAffected() == 0 {
-			err = unfit("the team has no valid token %d; list them with: planloop-server token list", id)
-		}
-		return err
+		missing := unfit("the team has no valid token %d; list them with: planloop-server token list", id)
+		return changeOne(ctx, tx, missing, "UPDATE token SET revoked = now() WHERE id = $1 AND revoked IS NULL", id)
 	})
 }
 

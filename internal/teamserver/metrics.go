@@ -28,7 +28,9 @@ type requests struct {
 }
 
 // durationBounds are in seconds.
-func durationBounds() []float64 { return []float64{.002, .005, .01, .025, .05, .1, .5, 2.5, math.Inf(1)} }
+func durationBounds() []float64 {
+	return []float64{.002, .005, .01, .025, .05, .1, .5, 2.5, math.Inf(1)}
+}
 
 func (m *metrics) note(pattern string, status int, took time.Duration) {
 	m.mu.Lock()

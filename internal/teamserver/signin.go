@@ -32,7 +32,7 @@ const (
 func (a Admin) Invite(ctx context.Context, team int64, member string) (secret string, err error) {
 	secret, hash := newSecret("")
 	return secret, a.change(ctx, team, "invite", map[string]any{"member": member}, func(tx pgx.Tx) error {
-		return forMember(ctx, tx, member, `INSERT INTO invitation (hash, team, member, expires)
+		return changeOne(ctx, tx, notMember(member), `INSERT INTO invitation (hash, team, member, expires)
 			SELECT $3, team, id, now() + $4::interval FROM member WHERE team = $1 AND name = $2 AND removed IS NULL`,
 			team, member, hash, invitationLasts)
 	})
@@ -222,7 +222,7 @@ func (p *people) finishInvitation(w http.ResponseWriter, r *http.Request, in inv
 	}
 	made, err := protocol.ParseCredentialCreationResponseBytes(in.Credential)
 	if err != nil {
-		return nil, notAccepted(err)
+		return nil, notAccepted()
 	}
 	begun, err := p.takeCeremony(r.Context(), passkeyChallenge+made.Response.CollectedClientData.Challenge)
 	if err != nil {
@@ -230,18 +230,16 @@ func (p *people) finishInvitation(w http.ResponseWriter, r *http.Request, in inv
 	}
 	credential, err := p.webauthn.CreateCredential(who, *begun.Session, made) // checks that the session is of the same member
 	if err != nil {
-		return nil, notAccepted(err)
+		return nil, notAccepted()
 	}
 	data, err := json.Marshal(credential)
 	if err != nil {
 		return nil, err
 	}
 	return p.enter(w, r, who, signIn{act: "register_passkey", way: "passkey"}, func(tx pgx.Tx) error {
-		done, err := tx.Exec(r.Context(), "UPDATE invitation SET used = now() WHERE hash = $1 AND used IS NULL AND expires > now()",
-			hashToken(in.Invitation))
-		if err == nil && done.RowsAffected() == 0 {
-			err = wrong(teamwire.CodeForbidden, "this invitation was used already", "ask an admin of the team for a new one")
-		}
+		isUsed := wrong(teamwire.CodeForbidden, "this invitation was used already", "ask an admin of the team for a new one")
+		err := changeOne(r.Context(), tx, isUsed,
+			"UPDATE invitation SET used = now() WHERE hash = $1 AND used IS NULL AND expires > now()", hashToken(in.Invitation))
 		if err == nil {
 			_, err = tx.Exec(r.Context(), "INSERT INTO passkey (id, team, member, credential) VALUES ($1, $2, $3, $4)",
 				credential.ID, who.team, who.memberID, data)
@@ -275,7 +273,7 @@ func (p *people) finishSignIn(w http.ResponseWriter, r *http.Request, in passkey
 func (p *people) checkAnswer(ctx context.Context, answer []byte, signed *approval) (*person, error) {
 	parsed, err := protocol.ParseCredentialRequestResponseBytes(answer)
 	if err != nil {
-		return nil, notAccepted(err)
+		return nil, notAccepted()
 	}
 	begun, err := p.takeCeremony(ctx, passkeyChallenge+parsed.Response.CollectedClientData.Challenge)
 	if err != nil {
@@ -283,7 +281,7 @@ func (p *people) checkAnswer(ctx context.Context, answer []byte, signed *approva
 	}
 	if (begun.Approval == nil) != (signed == nil) ||
 		signed != nil && begun.Approval.challenge() != parsed.Response.CollectedClientData.Challenge {
-		return nil, notAccepted(nil)
+		return nil, notAccepted()
 	}
 	var who person
 	_, credential, err := p.webauthn.ValidatePasskeyLogin(func(id, handle []byte) (webauthn.User, error) {
@@ -297,7 +295,7 @@ func (p *people) checkAnswer(ctx context.Context, answer []byte, signed *approva
 		return &who, json.Unmarshal(data, &who.credentials[0])
 	}, *begun.Session, parsed)
 	if err != nil || credential.Authenticator.CloneWarning {
-		return nil, notAccepted(err)
+		return nil, notAccepted()
 	}
 	who.credentials[0] = *credential
 	if signed != nil {
@@ -312,15 +310,12 @@ func (p *person) keepCredential(ctx context.Context, tx pgx.Tx) error {
 	if err != nil {
 		return err
 	}
-	done, err := tx.Exec(ctx, "UPDATE passkey SET credential = $2, used = now() WHERE id = $1", p.credentials[0].ID, data)
-	if err == nil && done.RowsAffected() == 0 { // the member was removed just now
-		err = notAccepted(nil)
-	}
-	return err
+	removed := notAccepted()
+	return changeOne(ctx, tx, removed, "UPDATE passkey SET credential = $2, used = now() WHERE id = $1", p.credentials[0].ID, data)
 }
 
-// notAccepted hides from the caller why a passkey's answer is not valid.
-func notAccepted(error) error {
+// notAccepted does not tell why a passkey's answer is not valid.
+func notAccepted() error {
 	return wrong(teamwire.CodeForbidden, "the passkey was not accepted",
 		"use one that you registered here, or ask an admin of the team for an invitation")
 }
@@ -363,7 +358,7 @@ func (p *people) enter(w http.ResponseWriter, r *http.Request, who *person, how 
 			SELECT name, m.role FROM m, entered JOIN team ON team.id = entered.team`,
 			hash, who.team, who.memberID, keyHash, how.way, how.since, signInLasts).Scan(&who.teamName, &who.role)
 		if errors.Is(err, pgx.ErrNoRows) {
-			err = notAccepted(nil)
+			err = notAccepted()
 		}
 		if err != nil {
 			return err
