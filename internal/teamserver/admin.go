@@ -210,7 +210,7 @@ func (a Admin) CreateToken(ctx context.Context, team int64, member string, role 
 	if valid <= 0 || valid > longestToken {
 		return "", unfit("a token cannot be valid for %s; use at most %d days", valid, int(longestToken.Hours()/24))
 	}
-	if !slices.Contains([]teamwire.Role{teamwire.RoleAgent, teamwire.RoleCI, teamwire.RoleMember, teamwire.RoleAdmin}, role) {
+	if !slices.Contains(role.Values(), string(role)) {
 		return "", unfit("a token cannot have the role %q; use agent, ci, member or admin", role)
 	}
 	token, hash := newSecret(tokenPrefix)

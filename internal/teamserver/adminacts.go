@@ -3,6 +3,8 @@ package teamserver
 import (
 	"context"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"github.com/planloop/planloop/internal/teamwire"
 )
 
@@ -54,8 +56,8 @@ func (p *people) adminActs() map[string]pageAct {
 
 // policy sets the rules if there are new ones, and returns them with the members.
 func (p *people) policy(ctx context.Context, a Admin, team int64, in struct {
-	Workspace string  `json:"workspace,omitempty"`
-	Settings  rawJSON `json:"settings,omitempty"`
+	Workspace string         `json:"workspace,omitempty"`
+	Settings  jsontext.Value `json:"settings,omitempty"`
 }) (any, error) {
 	if len(in.Settings) > 0 {
 		if err := a.SetSettings(ctx, team, in.Workspace, in.Settings); err != nil {

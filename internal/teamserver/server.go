@@ -15,6 +15,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/planloop/planloop/internal/outbound"
 	"github.com/planloop/planloop/internal/store/postgres"
 )
 
@@ -57,6 +58,7 @@ type Server struct {
 func New(ctx context.Context, db *postgres.DB, opts Options) (*Server, error) {
 	s := &Server{db: db, pool: db.Pool(), opts: opts, log: cmp.Or(opts.Logger, slog.New(slog.DiscardHandler))}
 	s.opts.Rate, s.opts.CheckEvery = cmp.Or(opts.Rate, 50), cmp.Or(opts.CheckEvery, 10*time.Second)
+	s.opts.Webhooks = cmp.Or(opts.Webhooks, outbound.Public())
 	s.tracks = &tracks{open: map[int64]*track{}, most: 512}
 	s.feeds.open, s.feeds.own = map[int64]*feed{}, map[int64]int{}
 	s.mcps.open, s.metrics.requests = map[mcpKey]*mcpServer{}, map[string]*requests{}

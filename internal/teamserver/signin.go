@@ -2,6 +2,7 @@ package teamserver
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/binary"
 	"encoding/json" // go-webauthn's types are written for it
@@ -127,11 +128,8 @@ const (
 func (s *Server) keepCeremony(ctx context.Context, name string, c ceremony) error {
 	data, err := json.Marshal(c)
 	if err == nil {
-		_, err = s.pool.Exec(ctx, "DELETE FROM challenge WHERE expires < now()")
-	}
-	if err == nil {
-		_, err = s.pool.Exec(ctx, "INSERT INTO challenge (hash, session, expires) VALUES ($1, $2, now() + $3::interval)",
-			hashToken(name), data, challengeLasts)
+		_, err = s.pool.Exec(ctx, `WITH expired AS (DELETE FROM challenge WHERE expires < now())
+			INSERT INTO challenge (hash, session, expires) VALUES ($1, $2, now() + $3::interval)`, hashToken(name), data, challengeLasts)
 	}
 	return err
 }
@@ -192,13 +190,13 @@ func byPerson[In any](p *people, do func(context.Context, *person, In) (any, err
 
 // invitation is a request to register a passkey.
 type invitation struct {
-	Invitation string  `json:"invitation"`
-	Credential rawJSON `json:"credential,omitempty"`
+	Invitation string          `json:"invitation"`
+	Credential json.RawMessage `json:"credential,omitempty"`
 }
 
 // passkeyAnswer is a request with a signed challenge.
 type passkeyAnswer struct {
-	Credential rawJSON `json:"credential"`
+	Credential json.RawMessage `json:"credential"`
 }
 
 // beginInvitation returns the options for a new passkey.
@@ -320,24 +318,13 @@ func notAccepted() error {
 		"use one that you registered here, or ask an admin of the team for an invitation")
 }
 
-// rawJSON keeps a member of a request as it came.
-type rawJSON = json.RawMessage
-
 // signIn describes how a person signs in.
 type signIn struct {
 	act, way string    // for the audit; passkey or account
 	since    time.Time // when the person did it elsewhere; zero: now
 }
 
-// entered is the answer that opens the page.
-type entered struct {
-	Key    string        `json:"key"` // for the page's storage
-	Member string        `json:"member"`
-	Role   teamwire.Role `json:"role"`
-	Team   string        `json:"team"`
-}
-
-// enter signs a member in, in one transaction with f.
+// enter signs a member in, in one transaction with f. It returns the answer that opens the page.
 func (p *people) enter(w http.ResponseWriter, r *http.Request, who *person, how signIn, f func(pgx.Tx) error) (any, error) {
 	ctx := r.Context()
 	secret, hash := newSecret("")
@@ -349,11 +336,9 @@ func (p *people) enter(w http.ResponseWriter, r *http.Request, who *person, how 
 		if err := f(tx); err != nil {
 			return err
 		}
-		if _, err := tx.Exec(ctx, "DELETE FROM signin WHERE expires < now()"); err != nil {
-			return err
-		}
-		err := tx.QueryRow(ctx, `WITH m AS (SELECT id, role FROM member WHERE team = $2 AND id = $3 AND removed IS NULL), entered AS (
-				INSERT INTO signin (hash, page_key, team, member, way, since, expires)
+		err := tx.QueryRow(ctx, `WITH expired AS (DELETE FROM signin WHERE expires < now()),
+			m AS (SELECT id, role FROM member WHERE team = $2 AND id = $3 AND removed IS NULL),
+			entered AS (INSERT INTO signin (hash, page_key, team, member, way, since, expires)
 				SELECT $1, $4, $2, id, $5, least(now(), $6), now() + $7::interval FROM m RETURNING team)
 			SELECT name, m.role FROM m, entered JOIN team ON team.id = entered.team`,
 			hash, who.team, who.memberID, keyHash, how.way, how.since, signInLasts).Scan(&who.teamName, &who.role)
@@ -370,17 +355,13 @@ func (p *people) enter(w http.ResponseWriter, r *http.Request, who *person, how 
 	}
 	p.signIns.set(string(hash), true)
 	setCookie(w, signInCookie, secret, signInLasts)
-	return entered{key, who.member, who.role, who.teamName}, nil
+	return map[string]any{"key": key, "member": who.member, "role": who.role, "team": who.teamName}, nil
 }
 
 // setCookie sets a cookie for the pages of this server, and for a time; 0 removes it.
 func setCookie(w http.ResponseWriter, name, value string, lasts time.Duration) {
-	age := int(lasts.Seconds())
-	if age == 0 {
-		age = -1
-	}
 	http.SetCookie(w, &http.Cookie{Name: name, Value: value, Path: "/", Secure: true, HttpOnly: true, SameSite: http.SameSiteStrictMode,
-		MaxAge: age})
+		MaxAge: cmp.Or(int(lasts.Seconds()), -1)})
 }
 
 // ways says whether the browser is signed in, and how it can be.
@@ -399,10 +380,7 @@ func (p *people) signOut(w http.ResponseWriter, r *http.Request, _ struct{}) (an
 	if err != nil {
 		return nil, err
 	}
-	cookie, err := r.Cookie(signInCookie)
-	if err != nil {
-		return nil, err
-	}
+	cookie, _ := r.Cookie(signInCookie) // it is there: the person is signed in
 	setCookie(w, signInCookie, "", 0)
 	return struct{}{}, p.db.InTeam(r.Context(), who.team, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(r.Context(), "DELETE FROM signin WHERE hash = $1", hashToken(cookie.Value)); err != nil {
