@@ -91,7 +91,8 @@ func (s *Server) sendNotice(ctx context.Context, n dueNotice) {
 	address, body, err := s.notice(ctx, n)
 	if err == nil && body != nil {
 		limits := outbound.Limits{Timeout: webhookWait, Total: webhookWait, Tries: 1}
-		err = outbound.New(address, limits, s.opts.Webhooks, s.log).Post(ctx, outbound.Message{Body: body, Secrets: []string{address.RequestURI()}})
+		message := outbound.Message{Body: body, Secrets: []string{address.RequestURI()}}
+		err = outbound.New(address, limits, s.opts.Webhooks, s.log).Post(ctx, message)
 	}
 	if err != nil {
 		s.log.Warn("a webhook was not called", "workspace", n.workspace, "try", n.tries, "of", mostTries, "error", err)
