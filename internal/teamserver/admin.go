@@ -145,16 +145,15 @@ func checkMemberRole(role teamwire.Role) error {
 	return nil
 }
 
-// Member describes a member.
-type Member struct {
-	Name string        `json:"name"`
-	Role teamwire.Role `json:"role"`
-}
-
 // Members lists the members of a team.
-func (a Admin) Members(ctx context.Context, team int64) ([]Member, error) {
-	return postgres.Collect(ctx, a.db, team, pgx.RowToStructByPos[Member],
-		"SELECT name, role FROM member WHERE team = $1 AND removed IS NULL ORDER BY name", team)
+func (a Admin) Members(ctx context.Context, team int64) ([]teamwire.Member, error) {
+	return postgres.Collect(ctx, a.db, team, func(row pgx.CollectableRow) (m teamwire.Member, err error) {
+		if err = row.Scan(&m.Name, &m.Role, &m.SeenAt); m.SeenAt.Unix() == 0 {
+			m.SeenAt = time.Time{}
+		}
+		return m, err
+	}, `SELECT m.name, m.role, coalesce(max(t.used), 'epoch') FROM member m LEFT JOIN token t ON t.member = m.id
+		WHERE m.team = $1 AND m.removed IS NULL GROUP BY m.name, m.role ORDER BY m.name`, team)
 }
 
 // SetRole changes a member's role. A token of the role admin has no more rights than its member.
@@ -315,11 +314,8 @@ func (a Admin) Settings(ctx context.Context, team int64, workspace string) (set 
 
 // FindTrack returns a track by its name.
 func (a Admin) FindTrack(ctx context.Context, team int64, workspace, name string) (id int64, err error) {
-	err = a.db.InTeam(ctx, team, func(tx pgx.Tx) error {
-		return tx.QueryRow(ctx, `SELECT t.id FROM track t JOIN workspace w ON w.id = t.workspace
-			WHERE w.team = $1 AND w.name = $2 AND t.name = $3`, team, workspace, name).Scan(&id)
-	})
-	if errors.Is(err, pgx.ErrNoRows) {
+	id, err = a.db.FindTrack(ctx, team, workspace, name)
+	if errors.Is(err, postgres.ErrNoTrack) {
 		err = unfit("the workspace %[2]s has no track %[1]s; the page lists them", plan.Quote(name), plan.Quote(workspace))
 	}
 	return id, err

@@ -46,12 +46,13 @@ func TestAnAdminChangesTheTeam(t *testing.T) {
 	token.refuse(teamwire.CodeToken, "GET", "/v1/me", nil)
 	var policy struct {
 		Settings struct{ Approvals int }
-		Members  []teamserver.Member
+		Members  []teamwire.Member
 		Warning  string
 	}
 	ann.must("POST", "/admin/policy", map[string]any{"settings": map[string]any{"approvals": 2}}, nil)
+	members := []teamwire.Member{{Name: "ann", Role: "admin"}, {Name: "bob", Role: "member"}, {Name: "eve", Role: "member"}}
 	if ann.must("POST", "/admin/policy", struct{}{}, &policy); policy.Settings.Approvals != 2 ||
-		!slices.Equal(policy.Members, []teamserver.Member{{"ann", "admin"}, {"bob", "member"}, {"eve", "member"}}) || policy.Warning != "" {
+		!slices.Equal(policy.Members, members) || policy.Warning != "" {
 		t.Errorf("the policy is %+v", policy)
 	}
 	ann.must("POST", "/admin/remove", map[string]string{"member": "eve"}, nil)

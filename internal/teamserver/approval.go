@@ -6,7 +6,6 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json" // go-webauthn's types are written for it
-	"fmt"
 	"time"
 
 	"github.com/go-webauthn/webauthn/protocol"
@@ -104,12 +103,4 @@ func (p *people) finishApproval(ctx context.Context, who *person, in passkeyAnsw
 	reply, err := workspace.Service.Decide(ctx, verbs.Caller{Actor: actor, Face: review.Face{}},
 		plan.DecideDraft{Outcome: plan.Approved, Request: of.Request, Digest: of.Digest})
 	return map[string]string{"message": reply.Message}, err
-}
-
-// signAddress is where a person signs the approval of a workspace's plan.
-func (s *Server) signAddress(workspace string) string {
-	if s.opts.Address == "" {
-		return ""
-	}
-	return fmt.Sprintf("%s/approve#%s", s.opts.Address, workspace)
 }

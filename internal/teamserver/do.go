@@ -150,11 +150,6 @@ type change struct {
 	relied *postgres.Relied // checked by the append
 }
 
-// errChanged means that the caller's checks no longer hold.
-func errChanged() error {
-	return wrong(teamwire.CodeChanged, "the plan has changed since you looked", "look again")
-}
-
 // decide decides about a change on the newest state of a track, and records it.
 func (s *Server) decide(ctx context.Context, t *track, rules rules, ch change) (*teamwire.DoReply, error) {
 	if rules.keyed > 0 {
@@ -170,7 +165,7 @@ func (s *Server) decide(ctx context.Context, t *track, rules rules, ch change) (
 			return chainError(head)
 		}
 		if ch.basis != nil && *ch.basis != plan.BasisOf(now) {
-			return errChanged()
+			return wrong(teamwire.CodeChanged, "the plan has changed since you looked", "look again")
 		}
 		if run := now.OpenRun(); run != nil && carriesOut(ch.action, ch.by) && plan.MemberOf(run.By) != plan.MemberOf(ch.by.Name) {
 			return plan.Refuse(plan.Conflict, "", "only an engine of "+plan.MemberOf(run.By)+" carries out this run",

@@ -192,11 +192,5 @@ const mostAgents = 200
 
 // listMembers lists the team's members.
 func (s *Server) listMembers(_ http.ResponseWriter, r *http.Request, c *caller) (any, error) {
-	return postgres.Collect(r.Context(), s.db, c.team, func(row pgx.CollectableRow) (m teamwire.Member, err error) {
-		if err = row.Scan(&m.Name, &m.Role, &m.SeenAt); m.SeenAt.Unix() == 0 {
-			m.SeenAt = time.Time{}
-		}
-		return m, err
-	}, `SELECT m.name, m.role, coalesce(max(t.used), 'epoch') FROM member m LEFT JOIN token t ON t.member = m.id
-		WHERE m.removed IS NULL GROUP BY m.name, m.role ORDER BY m.name`)
+	return NewAdmin(s.db, c.member).Members(r.Context(), c.team)
 }

@@ -61,12 +61,12 @@ type trackName struct {
 // useTrack returns an open track of the caller's team. release must be called once.
 func (s *Server) useTrack(ctx context.Context, c *caller, workspace, name string, create bool) (t *track, release func(), err error) {
 	ids, err := s.findTrack(ctx, c, workspace, name)
-	if errors.Is(err, pgx.ErrNoRows) && create {
+	if errors.Is(err, postgres.ErrNoTrack) && create {
 		if err = s.createTrack(ctx, c, workspace, name); err == nil {
 			ids, err = s.findTrack(ctx, c, workspace, name)
 		}
 	}
-	if errors.Is(err, pgx.ErrNoRows) {
+	if errors.Is(err, postgres.ErrNoTrack) {
 		return nil, nil, wrong(teamwire.CodeNotFound, fmt.Sprintf("the team has no track %s in the workspace %s", plan.Quote(name),
 			plan.Quote(workspace)), "share one, or list the workspace's tracks")
 	}
@@ -85,7 +85,7 @@ type trackIDs struct {
 	Name                      string
 }
 
-// findTrack returns a track of the caller's team, or pgx.ErrNoRows. The name of another team's finds nothing.
+// findTrack returns a track of the caller's team, or ErrNoTrack. The name of another team's finds nothing.
 func (s *Server) findTrack(ctx context.Context, c *caller, workspace, name string) (ids trackIDs, err error) {
 	key := trackName{c.team, workspace, name}
 	if ids = s.ids.get(key); ids.ID != 0 {
@@ -96,7 +96,7 @@ func (s *Server) findTrack(ctx context.Context, c *caller, workspace, name strin
 		WHERE w.team = $1 AND w.name = $2 AND t.name = $3`,
 		c.team, workspace, name, mainTrack)
 	if err != nil || len(found) == 0 {
-		return ids, cmp.Or(err, pgx.ErrNoRows)
+		return ids, cmp.Or(err, postgres.ErrNoTrack)
 	}
 	s.ids.set(key, found[0])
 	return found[0], nil

@@ -78,9 +78,10 @@ func (ws workspaces) Open(ctx context.Context, id string) (*review.Workspace, er
 		return nil, err
 	}
 	limits := rules.settings.limits()
-	return &review.Workspace{Place: placeOf(workspace, name), Members: rules.members, Person: ws.who.member, Sign: ws.signAddress(id),
-		Service: verbs.New(t.session, verbs.Options{
-			Now: ws.clock.now, Presence: presence{ws.Server, t}, Hooks: presence{ws.Server, t}, Lease: limits.Lease, Limits: limits})}, nil
+	service := verbs.New(t.session, verbs.Options{Now: ws.clock.now, Presence: presence{ws.Server, t}, Hooks: presence{ws.Server, t},
+		Lease: limits.Lease, Limits: limits})
+	return &review.Workspace{Place: placeOf(workspace, name), Service: service, Members: rules.members, Person: ws.who.member,
+		Sign: ws.opts.Address + "/approve#" + id}, nil
 }
 
 // InInbox implements review.Workspaces.

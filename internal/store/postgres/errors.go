@@ -34,7 +34,7 @@ const (
 // explain wraps an error of PostgreSQL or the network in one of the store's errors, with the remedy.
 func explain(err error) error {
 	known := []error{store.ErrConflict, store.ErrBusy, store.ErrDamaged, store.ErrNewer, store.ErrReadOnly, store.ErrFull, store.ErrIO,
-		store.ErrClosed, store.ErrNoValue, store.ErrUnreachable, store.ErrTooLarge, store.ErrRepeated, errNoTrack,
+		store.ErrClosed, store.ErrNoValue, store.ErrUnreachable, store.ErrTooLarge, store.ErrRepeated, ErrNoTrack,
 		ErrOld}
 	if err == nil || slices.ContainsFunc(known, func(kind error) bool { return errors.Is(err, kind) }) {
 		return err

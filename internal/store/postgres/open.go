@@ -132,19 +132,25 @@ func (db *DB) InTeam(ctx context.Context, team int64, f func(pgx.Tx) error) erro
 
 // EnsureTrack returns the id of a track of a team's workspace and creates both if needed.
 func (db *DB) EnsureTrack(ctx context.Context, team int64, workspace, name string) (id int64, err error) {
-	err = db.InTeam(ctx, team, func(tx pgx.Tx) error {
-		_, err := tx.Exec(ctx, `INSERT INTO workspace (team, name) VALUES ($1, $2) ON CONFLICT DO NOTHING`, team, workspace)
-		if err != nil {
-			return err
-		}
-		if _, err = tx.Exec(ctx, `INSERT INTO track (team, workspace, name, chain) SELECT team, id, $3, $4 FROM workspace
-			WHERE team = $1 AND name = $2 ON CONFLICT DO NOTHING`, team, workspace, name, store.NewChain()); err != nil {
-			return err
-		}
-		return tx.QueryRow(ctx, `SELECT t.id FROM track t JOIN workspace w ON w.id = t.workspace
-			WHERE w.team = $1 AND w.name = $2 AND t.name = $3`, team, workspace, name).Scan(&id)
-	})
-	return id, err
+	if err = db.Exec(ctx, team, `INSERT INTO workspace (team, name) VALUES ($1, $2) ON CONFLICT DO NOTHING`, team, workspace); err != nil {
+		return 0, err
+	}
+	if err = db.Exec(ctx, team, `INSERT INTO track (team, workspace, name, chain) SELECT team, id, $3, $4 FROM workspace
+		WHERE team = $1 AND name = $2 ON CONFLICT DO NOTHING`, team, workspace, name, store.NewChain()); err != nil {
+		return 0, err
+	}
+	return db.FindTrack(ctx, team, workspace, name)
 }
 
-var errNoTrack = errors.New("the team has no such track")
+// FindTrack returns the id of a track of a team's workspace, or ErrNoTrack.
+func (db *DB) FindTrack(ctx context.Context, team int64, workspace, name string) (id int64, err error) {
+	found, err := Collect(ctx, db, team, pgx.RowTo[int64], `SELECT t.id FROM track t JOIN workspace w ON w.id = t.workspace
+		WHERE w.team = $1 AND w.name = $2 AND t.name = $3`, team, workspace, name)
+	if err != nil || len(found) == 0 {
+		return 0, cmp.Or(err, ErrNoTrack)
+	}
+	return found[0], nil
+}
+
+// ErrNoTrack means that a track does not exist, or is another team's.
+var ErrNoTrack = errors.New("the team has no such track")

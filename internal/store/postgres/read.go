@@ -48,7 +48,7 @@ func (l *Log) head(ctx context.Context) (store.Head, error) {
 		return store.Head{}, err
 	}
 	if len(heads) == 0 {
-		return store.Head{}, errNoTrack
+		return store.Head{}, ErrNoTrack
 	}
 	return heads[0], nil
 }
@@ -168,7 +168,7 @@ func (l *Log) page(ctx context.Context, after plan.Revision, limit int) ([]row, 
 	}
 	rows, err := Collect(ctx, l.db, l.team, pgx.RowToStructByPos[row], pageQuery, l.track, after, pageRecords, limit)
 	if err == nil && len(rows) == 0 {
-		err = errNoTrack
+		err = ErrNoTrack
 	}
 	return rows, err
 }

@@ -177,7 +177,7 @@ later opens nothing. This command lets the next account in.`
 // warnOfAdmins warns if the team has no admin.
 func (j job) warnOfAdmins() error {
 	members, err := j.Members(j.ctx, j.team)
-	isAdmin := func(m teamserver.Member) bool { return m.Role == teamwire.RoleAdmin }
+	isAdmin := func(m teamwire.Member) bool { return m.Role == teamwire.RoleAdmin }
 	if err == nil && !slices.ContainsFunc(members, isAdmin) {
 		_, err = fmt.Fprintln(j.out, "Warning: the team has no admin now. Make one with: planloop-server member role TEAM NAME admin")
 	}
