@@ -41,9 +41,9 @@ func (s *Server) do(_ http.ResponseWriter, r *http.Request, c *caller) (any, err
 				"check the files that the action names")
 		}
 	}
-	ch := change{action: action, claims: claims, basis: req.Basis, chain: req.Chain, after: req.After}
+	ch := change{req: &req, action: action, claims: claims}
 	for round := 0; ; round++ {
-		reply, err := s.doAs(r, c, &req, ch, round > 0)
+		reply, err := s.doAs(r, c, ch, round > 0)
 		if round == 5 || !errors.Is(err, postgres.ErrOld) && (round > 0 || err == nil && reply.Seq > 0 || !isAnswer(err)) {
 			return reply, err
 		}
@@ -61,8 +61,8 @@ func isAnswer(err error) bool {
 
 // doAs decides about a request of a caller. If fresh is false, it relies on what was read before: then only the answer that the change was
 // recorded counts, since the append checks all that.
-func (s *Server) doAs(r *http.Request, c *caller, req *teamwire.DoRequest, ch change, fresh bool) (reply *teamwire.DoReply, err error) {
-	ctx := r.Context()
+func (s *Server) doAs(r *http.Request, c *caller, ch change, fresh bool) (reply *teamwire.DoReply, err error) {
+	ctx, req := r.Context(), ch.req
 	if ch.by, err = c.actor(req.Agent, req.Kind, ch.action); err != nil {
 		return nil, err
 	}
@@ -139,14 +139,12 @@ func unreadable(what string, err error) error {
 
 // change is an action with everything that a decision about it needs beside the team's rules.
 type change struct {
+	req    *teamwire.DoRequest
 	by     plan.Actor
 	action plan.Action
-	claims plan.Facts  // of a laptop, unproved
-	basis  *plan.Basis // what the caller's checks rely on; nil: nothing
-	key    string      // a repeated one is answered as the first time
-	on     string      // the caller's machine, as "ann's laptop"
-	chain  string      // of the caller's copy of the log; "" for none
-	after  plan.Revision
+	claims plan.Facts       // of a laptop, unproved
+	key    string           // a repeated one is answered as the first time
+	on     string           // the caller's machine, as "ann's laptop"
 	relied *postgres.Relied // checked by the append
 }
 
@@ -154,17 +152,17 @@ type change struct {
 func (s *Server) decide(ctx context.Context, t *track, rules rules, ch change) (*teamwire.DoReply, error) {
 	if rules.keyed > 0 {
 		reply := &teamwire.DoReply{Seq: rules.keyed}
-		return reply, addRecords(ctx, t, ch.after, reply)
+		return reply, addRecords(ctx, t, ch.req.After, reply)
 	}
 	if rules.sharing != 0 {
 		return nil, wrong(teamwire.CodeExists, "a member is sharing this track, and its history is not complete",
 			"wait for it; if it was abandoned, that member or an admin must share it again")
 	}
 	prepare, err := t.session.WithFormerPlan(ctx, ch.action, func(now plan.State, facts *plan.Facts) error {
-		if head := t.log.Known(); ch.chain != "" && ch.chain != head.Chain && head.Seq > 0 || ch.after > head.Seq {
+		if head := t.log.Known(); ch.req.Chain != "" && ch.req.Chain != head.Chain && head.Seq > 0 || ch.req.After > head.Seq {
 			return chainError(head)
 		}
-		if ch.basis != nil && *ch.basis != plan.BasisOf(now) {
+		if ch.req.Basis != nil && *ch.req.Basis != plan.BasisOf(now) {
 			return wrong(teamwire.CodeChanged, "the plan has changed since you looked", "look again")
 		}
 		if run := now.OpenRun(); run != nil && carriesOut(ch.action, ch.by) && plan.MemberOf(run.By) != plan.MemberOf(ch.by.Name) {
@@ -193,12 +191,12 @@ func (s *Server) decide(ctx context.Context, t *track, rules rules, ch change) (
 	if len(outcome.Events) > 0 {
 		reply.Seq = outcome.After.Revision
 		s.metrics.records.Add(1)
-		if ch.after+1 == reply.Seq {
+		if ch.req.After+1 == reply.Seq {
 			reply.Head, reply.Records = ch.relied.Head, []string{string(ch.relied.Line)}
 			return reply, nil
 		}
 	}
-	return reply, addRecords(ctx, t, ch.after, reply)
+	return reply, addRecords(ctx, t, ch.req.After, reply)
 }
 
 // carriesOut reports whether an action continues a run or stops its steps, which is for the member that began it.
