@@ -121,16 +121,13 @@ func (set Settings) Warning(members []string) string {
 		plans  string
 		needed int
 	}{{"a plan", policy.Approvals}, {"a plan of high risk", policy.Approvals + policy.HighRisk}} {
-		var stuck []string
-		for _, name := range members {
+		stuck := slices.DeleteFunc(slices.Clone(members), func(name string) bool {
 			others := len(voters)
 			if slices.Contains(voters, name) {
 				others--
 			}
-			if others < rule.needed {
-				stuck = append(stuck, name)
-			}
-		}
+			return others >= rule.needed
+		})
 		if len(stuck) > 0 {
 			return fmt.Sprintf("%s needs %s, and none by %s can get that many: the submitter's does not count. Add approvers, "+
 				"or lower the rule.", rule.plans, plan.Pluralize(rule.needed, "approval"), plan.Enumerate(stuck))
@@ -143,13 +140,11 @@ func (set Settings) Warning(members []string) string {
 func (set Settings) approvers() []string {
 	var names []string
 	for _, name := range set.Approvers {
-		if group, isGroup := strings.CutPrefix(name, "@"); isGroup {
-			names = append(names, set.Groups[group]...)
-			if len(set.Groups[group]) == 0 {
-				names = append(names, name) // not a member, so the settings are refused
-			}
+		group, _ := strings.CutPrefix(name, "@")
+		if members := set.Groups[group]; group != name && len(members) > 0 {
+			names = append(names, members...)
 		} else {
-			names = append(names, name)
+			names = append(names, name) // a group without members is not a member, so the settings are refused
 		}
 	}
 	slices.Sort(names)
