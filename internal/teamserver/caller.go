@@ -101,9 +101,15 @@ func withRights(ctx context.Context, c *caller, read func(context.Context) (*cal
 	return context.WithValue(ctx, rightsInContext{}, &rights{now: c, read: read})
 }
 
-// endWithRights ends a request once its caller cannot be found any more.
-func endWithRights[T any](ctx context.Context, end func(), every time.Duration, find func(context.Context) (T, error)) {
-	repeat(ctx, every, func() {
+// byToken returns the caller of a request by its token, as often as it is called.
+func (s *Server) byToken(r *http.Request) func(context.Context) (*caller, error) {
+	header := r.Header.Get("Authorization")
+	return func(ctx context.Context) (*caller, error) { return s.authenticate(ctx, header) }
+}
+
+// endWithRights ends a long request once its caller's rights have ended. A silent database does not end it.
+func (s *Server) endWithRights(ctx context.Context, end func(), find func(context.Context) (*caller, error)) {
+	repeat(ctx, s.opts.CheckEvery, func() {
 		if _, err := find(ctx); isWrong(err, teamwire.CodeToken) {
 			end()
 		}

@@ -53,6 +53,7 @@ func (s *Server) streamHeads(w http.ResponseWriter, r *http.Request, c *caller) 
 	release()
 	ctx, cancel := s.untilEnd(r.Context())
 	defer cancel()
+	go s.endWithRights(ctx, cancel, s.byToken(r))
 	f, leave, err := s.joinFeed(c, workspace, r.PathValue("ws"))
 	if err != nil {
 		return nil, err
@@ -72,9 +73,6 @@ func (s *Server) streamHeads(w http.ResponseWriter, r *http.Request, c *caller) 
 		}
 		select {
 		case <-beat.C:
-			if _, err := s.authenticate(ctx, r.Header.Get("Authorization")); err != nil { // revoked since
-				return nil, nil
-			}
 			text = ": alive\n\n"
 		case _, open := <-changed:
 			if !open {

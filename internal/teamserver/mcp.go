@@ -73,10 +73,8 @@ func (s *Server) serveMCP(w http.ResponseWriter, r *http.Request, c *caller) (an
 	}()
 	ctx, cancel := s.untilEnd(r.Context())
 	defer cancel()
-	token := r.Header.Get("Authorization")
-	authenticate := func(ctx context.Context) (*caller, error) { return s.authenticate(ctx, token) }
-	go endWithRights(ctx, cancel, teamwire.Heartbeat, authenticate)
-	r = r.WithContext(withRights(ctx, c, authenticate))
+	go s.endWithRights(ctx, cancel, s.byToken(r))
+	r = r.WithContext(withRights(ctx, c, s.byToken(r)))
 	path := *r.URL
 	path.Path = "/mcp"
 	r.URL = &path

@@ -187,8 +187,7 @@ func (p *people) review(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := p.untilEnd(context.WithValue(p.acting(r, who), personKey{}, who))
 	defer cancel()
 	if r.URL.Path == "/api/events" {
-		isIn := func(ctx context.Context) (*person, error) { return p.signedIn(r.WithContext(ctx)) }
-		go endWithRights(ctx, cancel, p.opts.CheckEvery, isIn)
+		go p.endWithRights(ctx, cancel, p.bySignIn(r))
 	}
 	page.ServeHTTP(w, r.WithContext(ctx))
 }

@@ -26,7 +26,7 @@ type Options struct {
 	Provider Provider // of accounts with which people sign in; passkeys work without one
 	// Webhooks sends to the teams' webhooks; nil: only to public addresses.
 	Webhooks *http.Client
-	// CheckEvery is the time between two checks of the sign-in of an open page; 0 means 10 seconds.
+	// CheckEvery is the time between two checks of the rights of an open page or stream; 0 means 10 seconds.
 	CheckEvery time.Duration
 	Logger     *slog.Logger // gets no text of a plan; nil: discards
 }

@@ -102,13 +102,18 @@ func (s *Server) signedIn(r *http.Request) (*person, error) {
 
 // acting returns a context for changes of a request's person.
 func (s *Server) acting(r *http.Request, who *person) context.Context {
-	return withRights(r.Context(), &who.caller, func(ctx context.Context) (*caller, error) {
-		again, err := s.signedIn(r.WithContext(ctx))
+	return withRights(r.Context(), &who.caller, s.bySignIn(r))
+}
+
+// bySignIn returns the person of a request by its sign-in, as often as it is called.
+func (s *Server) bySignIn(r *http.Request) func(context.Context) (*caller, error) {
+	return func(ctx context.Context) (*caller, error) {
+		who, err := s.signedIn(r.WithContext(ctx))
 		if err != nil {
 			return nil, err
 		}
-		return &again.caller, nil
-	})
+		return &who.caller, nil
+	}
 }
 
 // ceremony is the data to check the answer of a browser: from a passkey, or from the provider of accounts.

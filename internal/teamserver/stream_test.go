@@ -96,15 +96,23 @@ func TestRecordsAreAwaited(t *testing.T) {
 func TestAStreamEnds(t *testing.T) {
 	w := newWorld(t)
 	w.as("ann", teamwire.RoleMember).do(setUp("Ship the shop"))
-	server, err := teamserver.New(t.Context(), w.db, teamserver.Options{})
+	server, err := teamserver.New(t.Context(), w.db, teamserver.Options{CheckEvery: time.Millisecond})
 	check(t, err)
 	defer server.Close()
 	http := newHTTP(t, server)
-	bob := &client{t: t, address: http, token: w.token(w.team, "bob", teamwire.RoleMember)}
-	events := bob.stream(t.Context())
-	<-events
+	stream := func() <-chan teamwire.HeadEvent {
+		events := (&client{t: t, address: http, token: w.token(w.team, "bob", teamwire.RoleMember)}).stream(t.Context())
+		<-events
+		return events
+	}
+	revoked, stopped := stream(), stream()
+	tokens, err := w.admin.Tokens(t.Context(), w.team)
+	check(t, err)
+	check(t, w.admin.RevokeToken(t.Context(), w.team, tokens[1].ID)) // after ann's
+	for range revoked {                                              // until it is closed
+	}
 	server.EndStreams()
-	for range events { // until it is closed
+	for range stopped {
 	}
 }
 
