@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -87,9 +88,15 @@ func (l *Log) prepare(ctx context.Context, r plan.Record) (c change, err error) 
 	return c, l.db.checkUsage(ctx, l.team, len(c.line))
 }
 
-// Append implements store.Log. The record is written at most once, whatever happens to the connection: a lost answer is settled by the
-// record's key.
+// Append implements store.Log.
 func (l *Log) Append(ctx context.Context, r plan.Record) (store.Head, error) {
+	return l.add(ctx, r, "", l.tryAppend)
+}
+
+// add writes a record at most once, whatever happens to the connection: a lost answer is settled by the record's key. The record follows
+// what this handle has read, or begins a chain; after an append by another server it is a conflict.
+func (l *Log) add(ctx context.Context, r plan.Record, chain string, try func(context.Context, store.Head, change) (store.Hash, error)) (
+	store.Head, error) {
 	c, err := l.prepare(ctx, r)
 	if err != nil {
 		return store.Head{}, err
@@ -99,14 +106,14 @@ func (l *Log) Append(ctx context.Context, r plan.Record) (store.Head, error) {
 	if err != nil {
 		return store.Head{}, err
 	}
-	var hash store.Hash
+	head := store.Head{Chain: cmp.Or(chain, before.Chain), Seq: r.Seq, Phase: r.Phase}
 	err = l.db.retry(ctx, func(ctx context.Context, attempt int) error {
-		hash, err = l.tryAppend(ctx, before.Chain, c)
+		head.Hash, err = try(ctx, before, c)
 		if attempt > 0 && (errors.Is(err, store.ErrConflict) || errors.Is(err, store.ErrRepeated) || errors.Is(err, ErrOld)) {
 			if own, found, lost := l.findOwn(ctx, c); lost != nil {
 				return lost
 			} else if found {
-				hash, err = own, nil
+				head.Hash, err = own, nil
 			}
 		}
 		return err
@@ -123,7 +130,6 @@ func (l *Log) Append(ctx context.Context, r plan.Record) (store.Head, error) {
 	if err != nil {
 		return store.Head{}, err
 	}
-	head := store.Head{Chain: before.Chain, Seq: r.Seq, Hash: hash, Phase: r.Phase}
 	l.know(head)
 	if c.relied != nil {
 		c.relied.Head, c.relied.Line = head, c.line
@@ -133,8 +139,8 @@ func (l *Log) Append(ctx context.Context, r plan.Record) (store.Head, error) {
 }
 
 // tryAppend appends once, in the transaction that holds the row if there is one.
-func (l *Log) tryAppend(ctx context.Context, chain string, c change) (hash store.Hash, err error) {
-	args := []any{l.team, l.track, chain, c.record.Seq, c.record.Phase, c.record.IsOpen, c.line, c.key, nil, nil, nil, nil, nil}
+func (l *Log) tryAppend(ctx context.Context, before store.Head, c change) (hash store.Hash, err error) {
+	args := []any{l.team, l.track, before.Chain, c.record.Seq, c.record.Phase, c.record.IsOpen, c.line, c.key, nil, nil, nil, nil, nil}
 	if c.relied != nil {
 		copy(args[8:], c.relied.args)
 	}
@@ -175,46 +181,28 @@ const purgeQuery = `SELECT CASE WHEN $9::bigint IS NULL
 	THEN purge_track($1, $2, $3, $4, $5, $6, $7) END
 	FROM (SELECT team FROM track WHERE id = $1 AND seq = $8 FOR NO KEY UPDATE) t`
 
-// Purge implements store.Log. It replaces what this handle has read: after an append by another server it is a conflict. Of the
-// conditions in the context, the rules and the end of the caller's rights count.
+// Purge implements store.Log. Of the conditions in the context, the rules and the end of the caller's rights count.
 func (l *Log) Purge(ctx context.Context, chain string, first plan.Record) (store.Head, error) {
-	c, err := l.prepare(ctx, first)
-	if err != nil {
-		return store.Head{}, err
-	}
 	if first.Seq != 1 {
 		return store.Head{}, fmt.Errorf("a chain begins with record 1, not %d: %w", first.Seq, store.ErrConflict)
 	}
-	ctx = context.WithoutCancel(ctx)
-	before, err := l.end(ctx)
-	if err != nil {
-		return store.Head{}, err
-	}
-	after := store.Head{Chain: chain, Seq: 1, Hash: store.Hash{}.Next(c.line), Phase: first.Phase}
-	args := []any{l.track, before.Chain, after.Chain, first.Phase, first.IsOpen, c.line, c.key, before.Seq, nil, nil}
-	if c.relied != nil {
-		copy(args[8:], c.relied.args[:2])
-	}
-	l.releaseRow()
-	err = l.db.retry(ctx, func(ctx context.Context, _ int) error {
+	return l.add(ctx, first, chain, func(ctx context.Context, before store.Head, c change) (store.Hash, error) {
+		l.releaseRow()
+		args := []any{l.track, before.Chain, chain, first.Phase, first.IsOpen, c.line, c.key, before.Seq, nil, nil}
+		if c.relied != nil {
+			copy(args[8:], c.relied.args[:2])
+		}
 		done, err := runBatch(ctx, l.db, l.team, pgx.RowTo[*bool], purgeQuery, args...)
-		if err != nil || len(done) > 0 && done[0] != nil && *done[0] {
-			return err
+		switch {
+		case err != nil:
+			return store.Hash{}, err
+		case len(done) > 0 && done[0] == nil:
+			return store.Hash{}, ErrOld
+		case len(done) == 0 || !*done[0]:
+			return store.Hash{}, store.ErrConflict
 		}
-		if _, found, err := l.findOwn(ctx, c); err != nil || found {
-			return err
-		}
-		if len(done) > 0 && done[0] == nil {
-			return ErrOld
-		}
-		return fmt.Errorf("the log was changed at the same time: %w", store.ErrConflict)
+		return store.Hash{}.Next(c.line), nil
 	})
-	if err != nil {
-		return store.Head{}, err
-	}
-	l.know(after)
-	l.db.feed.announce(l.watcher.grown)
-	return after, nil
 }
 
 // usageAge is how old the sum of a team's bytes may be.
