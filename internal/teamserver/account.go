@@ -1,6 +1,7 @@
 package teamserver
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/subtle"
@@ -23,7 +24,7 @@ import (
 // /signin/account.
 type Provider struct {
 	Issuer, Client, Secret string
-	HTTP                   *http.Client // for requests to the provider; nil: the default
+	HTTP                   *http.Client // for requests to the provider; nil: one with a time limit
 }
 
 const (
@@ -49,11 +50,7 @@ func (p *people) provider(ctx context.Context) (context.Context, *oidc.Provider,
 	if of.Issuer == "" {
 		return ctx, nil, nil, wrong(teamwire.CodeNotFound, "this server knows no accounts", "sign in with a passkey")
 	}
-	client := &http.Client{Timeout: providerAnswers}
-	if of.HTTP != nil {
-		client = of.HTTP
-	}
-	ctx = oidc.ClientContext(ctx, client)
+	ctx = oidc.ClientContext(ctx, cmp.Or(of.HTTP, &http.Client{Timeout: providerAnswers}))
 	found := p.account.Load()
 	if found == nil {
 		var err error

@@ -35,15 +35,7 @@ func (a *approval) challenge() string {
 	return base64.RawURLEncoding.EncodeToString(sum[:])
 }
 
-// toSign shows the plan that an approval would sign.
-type toSign struct {
-	Objective string                        `json:"objective"`
-	Steps     int                           `json:"steps"`
-	Short     string                        `json:"short"` // of the digest, as on the review page
-	Options   *protocol.CredentialAssertion `json:"options"`
-}
-
-// beginApproval returns the challenge of an approval of the waiting plan.
+// beginApproval returns the challenge of an approval of the waiting plan, and what is approved.
 func (p *people) beginApproval(ctx context.Context, who *person, in struct {
 	Workspace string `json:"workspace"`
 }) (any, error) {
@@ -69,8 +61,8 @@ func (p *people) beginApproval(ctx context.Context, who *person, in struct {
 	if err != nil {
 		return nil, err
 	}
-	return toSign{shown.Objective, len(shown.Steps) + shown.LeftOut, shown.Short, options},
-		p.keepCeremony(ctx, passkeyChallenge+session.Challenge, ceremony{Session: session, Approval: of})
+	answer := map[string]any{"objective": shown.Objective, "steps": len(shown.Steps) + shown.LeftOut, "short": shown.Short, "options": options}
+	return answer, p.keepCeremony(ctx, passkeyChallenge+session.Challenge, ceremony{Session: session, Approval: of})
 }
 
 // finishApproval records the signed approval. The audit keeps the signature.

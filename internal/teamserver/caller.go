@@ -193,8 +193,6 @@ func (s *Server) noteUse(ctx context.Context, c *caller, format int) error {
 	if !c.isUnused {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, callerWait)
-	defer cancel()
 	return s.db.Exec(ctx, c.team, "UPDATE token SET used = now(), format = $2 WHERE id = $1", c.token, format)
 }
 

@@ -12,10 +12,11 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// putQuery keeps a value and counts its bytes, once. Like saveQuery, it waits for a purge and lets a purge wait.
+// putQuery keeps a value, counts its bytes once, and finds the track. Like saveQuery, it waits for a purge and lets a purge wait.
 const putQuery = `WITH of_track AS (SELECT team, id FROM track WHERE id = $1 FOR KEY SHARE),
-	put AS (INSERT INTO value SELECT team, id, $2, $3 FROM of_track ON CONFLICT DO NOTHING RETURNING octet_length(bytes) AS n)
-	UPDATE track SET bytes = track.bytes + n FROM put WHERE track.id = $1`
+	put AS (INSERT INTO value SELECT team, id, $2, $3 FROM of_track ON CONFLICT DO NOTHING RETURNING octet_length(bytes) AS n),
+	counted AS (UPDATE track SET bytes = track.bytes + n FROM put WHERE track.id = $1)
+	SELECT true FROM of_track`
 
 // PutValue implements store.Log.
 func (l *Log) PutValue(ctx context.Context, value []byte) (string, error) {
@@ -32,13 +33,11 @@ func (l *Log) PutValue(ctx context.Context, value []byte) (string, error) {
 	if value == nil {
 		value = []byte{} // not null
 	}
-	if err := l.db.Exec(ctx, l.team, putQuery, l.track, name, value); err != nil {
-		return "", err
+	found, err := Collect(ctx, l.db, l.team, pgx.RowTo[bool], putQuery, l.track, name, value)
+	if err == nil && len(found) == 0 {
+		err = ErrNoTrack
 	}
-	if _, err := l.Value(ctx, name); err != nil { // no such track
-		return "", err
-	}
-	return name, nil
+	return name, err
 }
 
 // Value implements store.Log.
