@@ -36,7 +36,6 @@ const (
 	providerAnswers = 15 * time.Second
 )
 
-// accountLogin has the secrets of a sign-in with an account.
 type accountLogin struct {
 	State    string `json:"state"`
 	Nonce    string `json:"nonce"`
@@ -165,7 +164,6 @@ func (p *people) proved(ctx context.Context, code string, login *accountLogin) (
 	return strings.ToLower(claims.Email), id.Issuer + " " + id.Subject, since, nil
 }
 
-// memberOf returns the member with an account.
 func (p *people) memberOf(ctx context.Context, email, subject, team string) (*person, error) {
 	rows, err := p.pool.Query(ctx, "SELECT team, member, member_name FROM account_members($1, $2, $3)", email, subject, team)
 	if err != nil {

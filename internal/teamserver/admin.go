@@ -32,7 +32,6 @@ type Admin struct {
 // NewAdmin returns the acts of an actor. The caller has checked its rights.
 func NewAdmin(db *postgres.DB, actor string) Admin { return Admin{db, actor} }
 
-// note adds an entry to a team's audit.
 func note(ctx context.Context, tx pgx.Tx, team int64, actor, act string, detail any) error {
 	data, err := json.Marshal(detail)
 	if err != nil {
@@ -42,7 +41,6 @@ func note(ctx context.Context, tx pgx.Tx, team int64, actor, act string, detail 
 	return err
 }
 
-// change runs f for a team and notes the act.
 func (a Admin) change(ctx context.Context, team int64, act string, detail any, f func(pgx.Tx) error) error {
 	return a.db.InTeam(ctx, team, func(tx pgx.Tx) error {
 		if err := f(tx); err != nil {
@@ -52,12 +50,10 @@ func (a Admin) change(ctx context.Context, team int64, act string, detail any, f
 	})
 }
 
-// unfit returns the error for an act that does not fit the team.
 func unfit(format string, args ...any) error {
 	return wrong(teamwire.CodeInvalid, fmt.Sprintf(format, args...), "")
 }
 
-// isTaken reports whether a name exists already.
 func isTaken(err error) bool {
 	failed, is := errors.AsType[*pgconn.PgError](err)
 	return is && failed.Code == "23505"
@@ -197,7 +193,6 @@ func notMember(name string) error {
 	return unfit("the team has no member %s; list them with: planloop-server member list", plan.Quote(name))
 }
 
-// longestToken bounds how long a token is valid.
 const longestToken = 366 * 24 * time.Hour
 
 // CreateToken returns a new token of a member. It is not kept, only its hash.

@@ -54,7 +54,6 @@ func (p *people) adminActs() map[string]pageAct {
 	}
 }
 
-// policy sets the rules if there are new ones, and returns them with the members.
 func (p *people) policy(ctx context.Context, a Admin, team int64, in struct {
 	Workspace string         `json:"workspace,omitempty"`
 	Settings  jsontext.Value `json:"settings,omitempty"`

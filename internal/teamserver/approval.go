@@ -61,7 +61,8 @@ func (p *people) beginApproval(ctx context.Context, who *person, in struct {
 	if err != nil {
 		return nil, err
 	}
-	answer := map[string]any{"objective": shown.Objective, "steps": len(shown.Steps) + shown.LeftOut, "short": shown.Short, "options": options}
+	steps := len(shown.Steps) + shown.LeftOut
+	answer := map[string]any{"objective": shown.Objective, "steps": steps, "short": shown.Short, "options": options}
 	return answer, p.keepCeremony(ctx, passkeyChallenge+session.Challenge, ceremony{Session: session, Approval: of})
 }
 

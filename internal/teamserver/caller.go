@@ -63,7 +63,6 @@ func (s *Server) recall(ctx context.Context, header string) (*caller, error) {
 	return c, nil
 }
 
-// readAgain returns the caller of a request with its present rights.
 func (s *Server) readAgain(r *http.Request) (*caller, error) {
 	c, err := s.authenticate(r.Context(), r.Header.Get("Authorization"))
 	if err == nil {
@@ -232,7 +231,6 @@ func isOfEngine(a plan.Action) bool {
 	return false
 }
 
-// may refuses callers of other roles than those given.
 func (c *caller) may(activity string, roles ...teamwire.Role) error {
 	for _, role := range roles {
 		if c.role == role {
@@ -243,7 +241,6 @@ func (c *caller) may(activity string, roles ...teamwire.Role) error {
 		"ask an admin of the team for a token of another role")
 }
 
-// wrong returns an error for the caller.
 func wrong(code teamwire.Code, problem, fix string) error {
 	return &teamwire.Error{Code: code, Problem: problem, Fix: fix}
 }

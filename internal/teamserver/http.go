@@ -56,7 +56,6 @@ func (s *Server) Handler() http.Handler {
 	return mux
 }
 
-// ready answers whether the database answers.
 func (s *Server) ready(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(r.Context(), presenceWait)
 	defer cancel()
@@ -188,7 +187,6 @@ func (r *response) Write(data []byte) (int, error) {
 // Unwrap lets http.ResponseController flush the stream.
 func (r *response) Unwrap() http.ResponseWriter { return r.ResponseWriter }
 
-// fail writes an error in the words of the API.
 func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	e := s.describe(r, err)
 	if e.Code == teamwire.CodeTooMany || e.Code == teamwire.CodeUnready {
@@ -254,7 +252,6 @@ const lookUpsPerSecond = 50
 // rates limits how often something happens, by key.
 type rates struct{ limiters cache[string, *rate.Limiter] }
 
-// take takes one, if there is one.
 func (all *rates) take(key string, perSecond float64) bool {
 	limiter := all.limiters.get(key)
 	if limiter == nil {
@@ -270,10 +267,8 @@ type cache[K comparable, V any] struct {
 	all map[K]V
 }
 
-// mostCached bounds the memory for a cache.
 const mostCached = 10_000
 
-// get returns the value of a key, or the zero value.
 func (c *cache[K, V]) get(key K) V {
 	c.mu.Lock()
 	defer c.mu.Unlock()

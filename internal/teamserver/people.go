@@ -33,7 +33,6 @@ type people struct {
 	pages map[int64]*memberPage // by member
 }
 
-// memberPage is the review page of one member.
 type memberPage struct {
 	*web.Server
 	used time.Time
@@ -130,7 +129,6 @@ func (p *people) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// maxSignIn bounds the body of a request to sign in.
 const maxSignIn = 64 << 10
 
 // limited names the sender of a request for its rate: the member, so that others behind the same proxy cannot use it up, or the address.
@@ -141,7 +139,6 @@ func (p *people) limited(r *http.Request) string {
 	return "sign-in from " + addressOf(r)
 }
 
-// act answers a request of the sign-in's own page.
 func (p *people) act(w http.ResponseWriter, r *http.Request, act pageAct) {
 	var answer any
 	var err error

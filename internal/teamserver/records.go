@@ -82,7 +82,6 @@ func (s *Server) waitForRecord(ctx context.Context, t *track, after plan.Revisio
 	}
 }
 
-// listTracks lists the workspace's tracks that have records.
 func (s *Server) listTracks(_ http.ResponseWriter, r *http.Request, c *caller) (any, error) {
 	heads, err := s.heads(r.Context(), c.team, r.PathValue("ws"))
 	if err != nil {
@@ -95,7 +94,6 @@ func (s *Server) listTracks(_ http.ResponseWriter, r *http.Request, c *caller) (
 	return list, nil
 }
 
-// trackHead is where the log of a track ends.
 type trackHead struct {
 	ID               int64
 	Workspace, Track string
@@ -155,7 +153,6 @@ func (s *Server) readValue(w http.ResponseWriter, r *http.Request, c *caller) (a
 	return nil, nil
 }
 
-// noteSeen notes signs of life of a laptop's agents.
 func (s *Server) noteSeen(w http.ResponseWriter, r *http.Request, c *caller) (any, error) {
 	var req teamwire.Seen
 	if err := decode(r, &req); err != nil {
@@ -187,10 +184,8 @@ func (s *Server) noteSeen(w http.ResponseWriter, r *http.Request, c *caller) (an
 	return nil, nil
 }
 
-// mostAgents bounds the agents of a laptop in one report.
 const mostAgents = 200
 
-// listMembers lists the team's members.
 func (s *Server) listMembers(_ http.ResponseWriter, r *http.Request, c *caller) (any, error) {
 	return NewAdmin(s.db, c.member).Members(r.Context(), c.team)
 }

@@ -94,13 +94,10 @@ func (s *Server) Close() {
 // clock is the database's clock, kept as its distance from this process's.
 type clock struct{ offset atomic.Int64 } // a time.Duration
 
-// clockEvery is the time between two readings of the database's clock.
 const clockEvery = 30 * time.Second
 
-// now returns the database's time.
 func (c *clock) now() time.Time { return time.Now().Add(time.Duration(c.offset.Load())) }
 
-// adjust reads the database's clock.
 func (c *clock) adjust(ctx context.Context, pool *pgxpool.Pool) error {
 	ctx, cancel := context.WithTimeout(ctx, answerWithin)
 	defer cancel()
@@ -122,7 +119,6 @@ func (s *Server) followClock() {
 	})
 }
 
-// repeat calls do at intervals until ctx ends.
 func repeat(ctx context.Context, every time.Duration, do func()) {
 	tick := time.NewTicker(every)
 	defer tick.Stop()

@@ -229,7 +229,6 @@ func (s *Server) addRules(t *track) func(*plan.Facts) error {
 	}
 }
 
-// me describes the caller.
 func (s *Server) me(_ http.ResponseWriter, r *http.Request, c *caller) (any, error) {
 	me := teamwire.Me{Team: c.teamName, Member: c.member, Machine: c.machine, Role: c.role, Format: c.format, Expires: c.expires,
 		Page: s.opts.Address}

@@ -100,7 +100,6 @@ func (s *Server) signedIn(r *http.Request) (*person, error) {
 	return &p, err
 }
 
-// acting returns a context for changes of a request's person.
 func (s *Server) acting(r *http.Request, who *person) context.Context {
 	return withRights(r.Context(), &who.caller, s.bySignIn(r))
 }
@@ -153,7 +152,6 @@ func (s *Server) takeCeremony(ctx context.Context, name string) (c ceremony, err
 	return c, err
 }
 
-// invited returns the member of an unused invitation.
 func (s *Server) invited(ctx context.Context, secret string) (*person, error) {
 	var p person
 	err := s.pool.QueryRow(ctx, "SELECT team, member, member_name FROM invited($1)", hashToken(secret)).
@@ -165,7 +163,6 @@ func (s *Server) invited(ctx context.Context, secret string) (*person, error) {
 	return &p, err
 }
 
-// pageAct answers a request of the sign-in's own page.
 type pageAct func(http.ResponseWriter, *http.Request) (any, error)
 
 // reads returns an act on the decoded body of a request.
@@ -193,13 +190,11 @@ func byPerson[In any](p *people, do func(context.Context, *person, In) (any, err
 	})
 }
 
-// invitation is a request to register a passkey.
 type invitation struct {
 	Invitation string          `json:"invitation"`
 	Credential json.RawMessage `json:"credential,omitempty"`
 }
 
-// passkeyAnswer is a request with a signed challenge.
 type passkeyAnswer struct {
 	Credential json.RawMessage `json:"credential"`
 }
@@ -307,7 +302,6 @@ func (p *people) checkAnswer(ctx context.Context, answer []byte, signed *approva
 	return &who, nil
 }
 
-// keepCredential stores a passkey after its use.
 func (p *person) keepCredential(ctx context.Context, tx pgx.Tx) error {
 	data, err := json.Marshal(p.credentials[0])
 	if err != nil {
@@ -323,7 +317,6 @@ func notAccepted() error {
 		"use one that you registered here, or ask an admin of the team for an invitation")
 }
 
-// signIn describes how a person signs in.
 type signIn struct {
 	act, way string    // for the audit; passkey or account
 	since    time.Time // when the person did it elsewhere; zero: now
@@ -379,7 +372,6 @@ func (p *people) ways(_ http.ResponseWriter, r *http.Request, _ struct{}) (any, 
 	return map[string]bool{"in": isIn, "account": p.opts.Provider.Issuer != ""}, err
 }
 
-// signOut ends the sign-in of this browser.
 func (p *people) signOut(w http.ResponseWriter, r *http.Request, _ struct{}) (any, error) {
 	who, err := p.signedIn(r)
 	if err != nil {

@@ -52,7 +52,6 @@ type tracks struct {
 	closing sync.WaitGroup // sessions that may be writing snapshots
 }
 
-// trackName names a track of a team.
 type trackName struct {
 	team             int64
 	workspace, track string
@@ -79,7 +78,6 @@ func (s *Server) useTrack(ctx context.Context, c *caller, workspace, name string
 	return t, sync.OnceFunc(func() { s.tracks.release(t) }), nil
 }
 
-// trackIDs identify a track in the database.
 type trackIDs struct {
 	Team, Workspace, Main, ID int64
 	Name                      string
@@ -212,13 +210,11 @@ type sightings struct {
 // sightingsAge is how old they may be. A request that is about to be refused reads them again.
 const sightingsAge = time.Second
 
-// kept is where the sightings of the track's workspace are kept.
 func (p presence) kept() *atomic.Pointer[sightings] { return &cmp.Or(p.track.main, p.track).seen }
 
 // forget makes the next look read the database.
 func (p presence) forget() { p.kept().Store(nil) }
 
-// all returns the sightings of the track's workspace.
 func (p presence) all() (map[string]plan.Sighting, error) {
 	if seen := p.kept().Load(); seen != nil && time.Since(seen.read) < sightingsAge {
 		return seen.all, nil

@@ -24,7 +24,6 @@ const (
 	webhookWait   = 15 * time.Second
 )
 
-// parseWebhook checks the address of a webhook.
 func parseWebhook(text string) (*url.URL, error) {
 	address, problem := outbound.Rules{Example: `"webhook": "https://chat.example.com/hook"`,
 		Credentials: "take them out; a webhook's secret is part of its path or query", Unencrypted: "write https://"}.Parse(text)

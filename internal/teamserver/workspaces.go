@@ -38,7 +38,6 @@ type inboxEntry struct {
 // inboxLasts bounds how long an entry without changes is shown: some words of it depend on the time.
 const inboxLasts = time.Minute
 
-// placeOf returns a track's place on the page.
 func placeOf(workspace, track string) review.Place {
 	place := review.Place{ID: workspace + "/" + track, Name: workspace}
 	if track != mainTrack {

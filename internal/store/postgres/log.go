@@ -37,7 +37,6 @@ func (db *DB) Log(team, track int64) *Log {
 	return l
 }
 
-// held is the state of a handle with the lock.
 type held struct {
 	conflicts int
 	row       pgx.Tx // holds the track's row; nil without

@@ -26,7 +26,6 @@ const (
 	migrationLock = 0x706c616e6c6f6f70
 )
 
-// newestSchema is the version of the last migration of this build.
 func newestSchema() (newest int64) {
 	names, _ := fs.Glob(migrations, "migrations/*.sql") // in order
 	_, _ = fmt.Sscanf(names[len(names)-1], "migrations/%d_", &newest)

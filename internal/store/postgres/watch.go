@@ -43,7 +43,6 @@ type feed struct {
 	sent     time.Time          // the last notice
 }
 
-// grown is a track that grew.
 type grown struct{ team, track int64 }
 
 func (g grown) String() string { return fmt.Sprintf("%d:%d", g.team, g.track) }
@@ -135,7 +134,6 @@ func (f *feed) close() {
 	f.send()
 }
 
-// notify wakes the watchers of tracks in this process.
 func (f *feed) notify(g grown) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -146,7 +144,6 @@ func (f *feed) notify(g grown) {
 	}
 }
 
-// watched returns the teams that have watchers.
 func (f *feed) watched() []int64 {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -157,7 +154,6 @@ func (f *feed) watched() []int64 {
 	return slices.Collect(maps.Keys(teams))
 }
 
-// announce notifies of an append in this process.
 func (f *feed) announce(g grown) {
 	f.notify(g)
 	f.mu.Lock()
@@ -168,7 +164,6 @@ func (f *feed) announce(g grown) {
 	f.pending[g] = struct{}{}
 }
 
-// send notifies the other servers of the pending tracks.
 func (f *feed) send() {
 	f.mu.Lock()
 	tracks := slices.Collect(maps.Keys(f.pending))
@@ -198,7 +193,6 @@ func notices(server string, tracks []grown) (all []string) {
 	return all
 }
 
-// heard wakes the watchers of the tracks in another server's notice.
 func (f *feed) heard(notice string) {
 	words := strings.Fields(notice)
 	if len(words) == 0 || words[0] == f.server {
@@ -296,7 +290,6 @@ func (f *feed) poll() {
 	}
 }
 
-// polled is a track with its head.
 type polled struct {
 	Team, Track int64
 	Chain       string

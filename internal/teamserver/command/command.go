@@ -174,7 +174,6 @@ later opens nothing. This command lets the next account in.`
 	return group("member", "Add and remove members", add, change, address, remove, list)
 }
 
-// warnOfAdmins warns if the team has no admin.
 func (j job) warnOfAdmins() error {
 	members, err := j.Members(j.ctx, j.team)
 	isAdmin := func(m teamwire.Member) bool { return m.Role == teamwire.RoleAdmin }

@@ -112,7 +112,6 @@ func (c *commands) serve(cmd *cobra.Command, f serveFlags) error {
 	return err
 }
 
-// provider returns the provider of accounts, if there is one.
 func (f serveFlags) provider() (teamserver.Provider, error) {
 	of := teamserver.Provider{Issuer: f.issuer, Client: f.client}
 	switch {
