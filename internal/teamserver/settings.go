@@ -1,6 +1,7 @@
 package teamserver
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -35,62 +36,51 @@ type Settings struct {
 	Webhook      string              `json:"webhook,omitempty"`       // is called when a plan waits for approval or was decided
 }
 
-// ParseSettings reads settings as JSON, and refuses those that cannot be met.
+// ParseSettings reads settings as JSON, with an error for those that cannot be met.
 func ParseSettings(data []byte, members []string) (Settings, error) {
 	var set Settings
 	object := &set // nil after null, which would end all rules
 	if err := json.Unmarshal(data, &object, json.RejectUnknownMembers(true)); err != nil || object == nil {
 		return Settings{}, unreadableRule(err)
 	}
+	var problem error
+	check := func(fits bool, format string, args ...any) {
+		if !fits && problem == nil {
+			problem = unfit(format, args...)
+		}
+	}
 	for group, names := range set.Groups {
 		for _, name := range names {
-			if !slices.Contains(members, name) {
-				return Settings{}, unfit("%q in the group %s is not a member of the team; add the member first", name, group)
-			}
+			check(slices.Contains(members, name), "%q in the group %s is not a member of the team; add the member first", name, group)
 		}
 	}
-	for _, word := range []struct {
-		name, value string
-		allowed     []string
-	}{{"proof", set.Proof, []string{"", "passkey"}}, {"evidence_from", set.EvidenceFrom, []string{"", plan.EvidenceCI}},
-		{"offline", set.Offline, []string{"", "closed"}}} {
-		if !slices.Contains(word.allowed, word.value) {
-			return Settings{}, unfit("%s is %q; use %q or nothing", word.name, word.value, word.allowed[1])
-		}
+	for _, word := range []struct{ name, value, allowed string }{
+		{"proof", set.Proof, "passkey"}, {"evidence_from", set.EvidenceFrom, plan.EvidenceCI}, {"offline", set.Offline, "closed"}} {
+		check(word.value == "" || word.value == word.allowed, "%s is %q; use %q or nothing", word.name, word.value, word.allowed)
 	}
 	for name, value := range map[string]string{"lease": set.Lease, "approval_wait": set.ApprovalWait, "planning_wait": set.PlanningWait} {
-		if d, err := time.ParseDuration(value); value != "" && (err != nil || d < time.Minute) {
-			return Settings{}, unfit("%s is %q; use a time of at least a minute, such as 30m", name, value)
-		}
+		d, err := time.ParseDuration(value)
+		check(value == "" || err == nil && d >= time.Minute, "%s is %q; use a time of at least a minute, such as 30m", name, value)
 	}
 	if set.Webhook != "" {
-		if _, err := parseWebhook(set.Webhook); err != nil {
-			return Settings{}, err
-		}
+		_, err := parseWebhook(set.Webhook)
+		problem = cmp.Or(problem, err)
 	}
-	if min(set.Approvals, set.HighRisk, set.MaxSteps, set.MaxReplans) < 0 {
-		return Settings{}, unfit("approvals, high_risk, max_steps or max_replans is negative; use 0 for the default")
-	}
-	if set.HighRisk > 0 && set.Approvals == 0 {
-		return Settings{}, unfit("high_risk adds to approvals, which is 0; set approvals, too")
-	}
+	check(min(set.Approvals, set.HighRisk, set.MaxSteps, set.MaxReplans) >= 0,
+		"approvals, high_risk, max_steps or max_replans is negative; use 0 for the default")
+	check(set.HighRisk == 0 || set.Approvals > 0, "high_risk adds to approvals, which is 0; set approvals, too")
 	approvers := set.approvers()
 	for _, name := range approvers {
-		if strings.HasPrefix(name, "@") {
-			return Settings{}, unfit("the group %s is not in groups, or is empty; list its members there", name)
-		}
-		if !slices.Contains(members, name) {
-			return Settings{}, unfit("the approver %q is not a member of the team; add the member first", name)
-		}
+		check(!strings.HasPrefix(name, "@"), "the group %s is not in groups, or is empty; list its members there", name)
+		check(slices.Contains(members, name), "the approver %q is not a member of the team; add the member first", name)
 	}
 	if len(approvers) == 0 {
 		approvers = members
 	}
-	if need := set.Approvals + set.HighRisk; need > len(approvers) {
-		return Settings{}, unfit("%d approvals can be needed, but only %d members may give one; ask for fewer, or name more", need,
-			len(approvers))
-	}
-	return set, nil
+	need := set.Approvals + set.HighRisk
+	check(need <= len(approvers), "%d approvals can be needed, but only %d members may give one; ask for fewer, or name more", need,
+		len(approvers))
+	return set, problem
 }
 
 // unreadableRule says which rule cannot be read; nil is the error of null.
