@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"iter"
 	"net/http"
 	"slices"
 	"strings"
@@ -32,11 +33,9 @@ type feeds struct {
 
 // feed follows the heads of a workspace's tracks.
 type feed struct {
-	team      int64
-	workspace string
-	stop      context.CancelFunc
-	streams   int
-	changed   broadcast.Hub
+	stop    context.CancelFunc
+	streams int
+	changed broadcast.Hub
 
 	mu    sync.Mutex
 	heads map[string]store.Head
@@ -108,9 +107,13 @@ func (s *Server) joinFeed(c *caller, workspace int64, name string) (f *feed, lea
 	f = s.feeds.open[workspace]
 	if f == nil {
 		ctx, stop := context.WithCancel(s.ending)
-		f = &feed{team: c.team, workspace: name, stop: stop, heads: map[string]store.Head{}}
+		f = &feed{stop: stop, heads: map[string]store.Head{}}
 		s.feeds.open[workspace] = f
-		s.background.Go(func() { s.follow(ctx, f) })
+		s.background.Go(func() {
+			for heads := range s.watchHeads(ctx, c.team, name, nil) {
+				f.note(heads)
+			}
+		})
 	}
 	f.streams++
 	s.metrics.streams.Add(1)
@@ -132,37 +135,41 @@ func (s *Server) joinFeed(c *caller, workspace int64, name string) (f *feed, lea
 // feedWait bounds a read of heads, and is the time until the next one after a failure.
 const feedWait = 2 * time.Second
 
-// follow reads the heads of the workspace after each notice of a track of its team, for the streams.
-func (s *Server) follow(ctx context.Context, f *feed) {
-	grown, err := s.db.WatchTeam(ctx, f.team)
-	if err != nil {
-		return // the server ends
-	}
-	var ids []int64               // of the tracks that grew; nil: all tracks
-	elsewhere := map[int64]bool{} // tracks of the team's other workspaces
-	var again <-chan time.Time    // after a failure
-	for {
-		if ids == nil || len(ids) > 0 {
-			limited, cancel := context.WithTimeout(ctx, feedWait)
-			heads, err := s.heads(limited, f.team, f.workspace, ids...)
-			cancel()
-			if err != nil && ctx.Err() == nil {
-				s.log.Warn("the heads of a workspace cannot be read", "error", err)
-				again = time.After(feedWait)
-			}
-			for _, id := range ids {
-				elsewhere[id] = err == nil && !slices.ContainsFunc(heads, func(h trackHead) bool { return h.ID == id })
-			}
-			f.note(heads)
+// watchHeads yields the heads of tracks that have grown until ctx ends, and all heads after a failure. It begins with the tracks in ids; nil
+// stands for all. The workspace "" stands for all of the team. It watches from the call on.
+func (s *Server) watchHeads(ctx context.Context, team int64, workspace string, ids []int64) iter.Seq[[]trackHead] {
+	grown, err := s.db.WatchTeam(ctx, team)
+	return func(yield func([]trackHead) bool) {
+		if err != nil {
+			return // the server ends
 		}
-		select {
-		case found, open := <-grown:
-			if !open {
-				return
+		elsewhere := map[int64]bool{} // tracks of the team's other workspaces
+		var again <-chan time.Time    // after a failure
+		for {
+			if ids == nil || len(ids) > 0 {
+				limited, cancel := context.WithTimeout(ctx, feedWait)
+				heads, err := s.heads(limited, team, workspace, ids...)
+				cancel()
+				if err != nil && ctx.Err() == nil {
+					s.log.Warn("the heads of tracks cannot be read", "error", err)
+					again = time.After(feedWait)
+				}
+				for _, id := range ids {
+					elsewhere[id] = err == nil && !slices.ContainsFunc(heads, func(h trackHead) bool { return h.ID == id })
+				}
+				if !yield(heads) {
+					return
+				}
 			}
-			ids = slices.DeleteFunc(found, func(id int64) bool { return elsewhere[id] })
-		case <-again:
-			ids, again = nil, nil
+			select {
+			case found, open := <-grown:
+				if !open {
+					return
+				}
+				ids = slices.DeleteFunc(found, func(id int64) bool { return elsewhere[id] })
+			case <-again:
+				ids, again = nil, nil
+			}
 		}
 	}
 }

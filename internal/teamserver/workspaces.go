@@ -109,18 +109,10 @@ func (ws workspaces) InInbox(ctx context.Context, place review.Place) (review.In
 // Watch implements review.Workspaces.
 func (ws workspaces) Watch(ctx context.Context) <-chan review.Change {
 	changes := make(chan review.Change)
-	grown, err := ws.db.WatchTeam(ctx, ws.who.team)
+	grown := ws.watchHeads(ctx, ws.who.team, "", []int64{})
 	go func() {
 		defer close(changes)
-		if err != nil {
-			ws.log.Warn("the team's tracks cannot be watched", "error", err)
-			return
-		}
-		for ids := range grown {
-			heads, err := ws.heads(ctx, ws.who.team, "", ids...)
-			if err != nil && ctx.Err() == nil {
-				ws.log.Warn("the team's tracks cannot be read", "error", err)
-			}
+		for heads := range grown {
 			for _, h := range heads {
 				select {
 				case changes <- review.Change{Workspace: placeOf(h.Workspace, h.Track).ID, Revision: h.Seq}:
