@@ -17,6 +17,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"github.com/planloop/planloop/internal/build"
+	"github.com/planloop/planloop/internal/origin"
 	"github.com/planloop/planloop/internal/store"
 	"github.com/planloop/planloop/internal/store/postgres"
 	"github.com/planloop/planloop/internal/teamwire"
@@ -92,6 +93,7 @@ func (s *Server) serve(pattern string, answer endpoint) http.Handler {
 		if err == nil {
 			value, err = answer(out, r, c)
 		}
+		origin.LimitWrite(out)
 		switch {
 		case err != nil && out.status == 0:
 			s.fail(out, r, err)

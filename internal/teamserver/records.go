@@ -15,6 +15,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/planloop/planloop/internal/origin"
 	"github.com/planloop/planloop/internal/store"
 	"github.com/planloop/planloop/internal/store/postgres"
 	"github.com/planloop/planloop/internal/teamwire"
@@ -149,6 +150,7 @@ func (s *Server) readValue(w http.ResponseWriter, r *http.Request, c *caller) (a
 		return nil, err
 	}
 	w.Header().Set("Content-Type", "application/octet-stream")
+	origin.LimitWrite(w)
 	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(value))
 	return nil, nil
 }

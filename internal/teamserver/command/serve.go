@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/planloop/planloop/internal/origin"
 	"github.com/planloop/planloop/internal/store/postgres"
 	"github.com/planloop/planloop/internal/teamserver"
 )
@@ -75,7 +76,7 @@ func (c *commands) serve(cmd *cobra.Command, f serveFlags) error {
 	}
 	defer server.Close()
 	failed := make(chan error, 2)
-	main, err := listen(f.listen, server.Handler(), f, failed)
+	main, err := listen(f.listen, server.Handler(), f, logger, failed)
 	if err != nil {
 		return err
 	}
@@ -91,7 +92,7 @@ func (c *commands) serve(cmd *cobra.Command, f serveFlags) error {
 	if f.metrics != "" {
 		mux := http.NewServeMux()
 		mux.Handle("GET /metrics", server.MetricsHandler())
-		metrics, err := listen(f.metrics, mux, serveFlags{}, failed)
+		metrics, err := listen(f.metrics, mux, serveFlags{}, logger, failed)
 		if err != nil {
 			return errors.Join(err, main.Close())
 		}
@@ -131,13 +132,13 @@ func (f serveFlags) provider() (teamserver.Provider, error) {
 }
 
 // listen serves a handler on an address until the server is shut down; a failure is sent to failed.
-func listen(address string, handler http.Handler, f serveFlags, failed chan<- error) (*http.Server, error) {
+func listen(address string, handler http.Handler, f serveFlags, logger *slog.Logger, failed chan<- error) (*http.Server, error) {
 	listener, err := net.Listen("tcp", address)
 	if err != nil {
 		return nil, err
 	}
-	s := &http.Server{Addr: listener.Addr().String(), Handler: handler, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: time.Minute,
-		IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 16 << 10}
+	s := origin.NewServer(handler, logger)
+	s.Addr, s.ReadTimeout = listener.Addr().String(), time.Minute
 	if f.cert != "" {
 		if _, err := tls.LoadX509KeyPair(f.cert, f.key); err != nil {
 			return nil, errors.Join(fmt.Errorf("the certificate cannot be used: %w", err), listener.Close())
