@@ -307,21 +307,17 @@ func (a Admin) Settings(ctx context.Context, team int64, workspace string) (set 
 	return set, members, err
 }
 
-// FindTrack returns a track by its name.
-func (a Admin) FindTrack(ctx context.Context, team int64, workspace, name string) (id int64, err error) {
-	id, err = a.db.FindTrack(ctx, team, workspace, name)
-	if errors.Is(err, postgres.ErrNoTrack) {
-		err = unfit("the workspace %[2]s has no track %[1]s; the page lists them", plan.Quote(name), plan.Quote(workspace))
-	}
-	return id, err
-}
-
 // PurgeHistory begins a new chain of a track with its present plan and draft, without the history that led to
 // them. Laptops replace their copies; other copies cannot be recalled. It returns the number of records that are gone.
-func (a Admin) PurgeHistory(ctx context.Context, team int64, workspace, name string) (gone plan.Revision, err error) {
-	id, err := a.FindTrack(ctx, team, workspace, name)
-	if err != nil {
+func (a Admin) PurgeHistory(ctx context.Context, team int64, workspace, name string, keepCurrent bool) (gone plan.Revision, err error) {
+	id, err := a.db.FindTrack(ctx, team, workspace, name)
+	switch {
+	case errors.Is(err, postgres.ErrNoTrack):
+		return 0, unfit("the workspace %s has no track %s; the page lists them", plan.Quote(workspace), plan.Quote(name))
+	case err != nil:
 		return 0, err
+	case !keepCurrent:
+		return 0, unfit("the history would be deleted; add --keep-current to begin a new one with the present plan")
 	}
 	log := a.db.Log(team, id)
 	unlock, err := log.Lock(ctx)

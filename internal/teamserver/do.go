@@ -27,8 +27,11 @@ func (s *Server) do(_ http.ResponseWriter, r *http.Request, c *caller) (any, err
 		return nil, wrong(teamwire.CodeInvalid, "the request has no valid key or revision",
 			fmt.Sprintf("send a key of at most %d bytes, the same for each try", teamwire.MaxKey))
 	}
-	action, err := decodeAction(req.Action)
+	action, err := store.DecodeAction(req.Action)
 	if err != nil {
+		return nil, unreadable("the action", err)
+	}
+	if err := mayAsk(action); err != nil {
 		return nil, err
 	}
 	var claims plan.Facts
@@ -101,15 +104,6 @@ func (s *Server) doAs(r *http.Request, c *caller, ch change, fresh bool) (reply 
 		return s.decide(ctx, t, rules, ch)
 	}
 	return reply, cmp.Or(failed, err)
-}
-
-// decodeAction reads an action that a token may ask for at all.
-func decodeAction(data []byte) (plan.Action, error) {
-	action, err := store.DecodeAction(data)
-	if err != nil {
-		return nil, unreadable("the action", err)
-	}
-	return action, mayAsk(action)
 }
 
 // mayAsk refuses actions that no token may ask for. Decisions are refused by their own rules.
@@ -215,7 +209,7 @@ func carriesOut(a plan.Action, by plan.Actor) bool {
 // addRecords adds the head of a track and its records after a revision, as many as fit an answer.
 func addRecords(ctx context.Context, t *track, after plan.Revision, reply *teamwire.DoReply) error {
 	is, err := t.log.Lines(ctx, after, teamwire.MaxRecords)
-	reply.Head, reply.Records, reply.More = is.Head, append([]string{}, is.Lines...), is.More
+	reply.Head, reply.Records, reply.More = is.Head, is.Lines, is.More
 	return err
 }
 

@@ -135,8 +135,8 @@ func (s *Server) joinFeed(c *caller, workspace int64, name string) (f *feed, lea
 // feedWait bounds a read of heads, and is the time until the next one after a failure.
 const feedWait = 2 * time.Second
 
-// watchHeads yields the heads of tracks that have grown until ctx ends, and all heads after a failure. It begins with the tracks in ids; nil
-// stands for all. The workspace "" stands for all of the team. It watches from the call on.
+// watchHeads yields the heads of tracks that have grown, from the call on until ctx ends, and all heads after a failure. It begins with the
+// tracks in ids; nil stands for all. The workspace "" stands for all of the team.
 func (s *Server) watchHeads(ctx context.Context, team int64, workspace string, ids []int64) iter.Seq[[]trackHead] {
 	grown, err := s.db.WatchTeam(ctx, team)
 	return func(yield func([]trackHead) bool) {

@@ -48,7 +48,7 @@ func (s *Server) readRecords(_ http.ResponseWriter, r *http.Request, c *caller) 
 	if chain != "" && chain != is.Head.Chain && is.Head.Seq > 0 || plan.Revision(after) > is.Head.Seq {
 		return nil, chainError(is.Head)
 	}
-	return teamwire.Records{Head: is.Head, Records: append([]string{}, is.Lines...), More: is.More}, nil
+	return teamwire.Records{Head: is.Head, Records: is.Lines, More: is.More}, nil
 }
 
 // untilEnd returns a context that also ends when the server stops.
@@ -88,7 +88,7 @@ func (s *Server) listTracks(_ http.ResponseWriter, r *http.Request, c *caller) (
 	if err != nil {
 		return nil, err
 	}
-	list := []teamwire.Track{}
+	list := make([]teamwire.Track, 0, len(heads))
 	for _, h := range heads {
 		list = append(list, teamwire.Track{Track: h.Track, Head: h.Head, IsOpen: h.IsOpen})
 	}

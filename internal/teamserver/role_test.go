@@ -45,7 +45,7 @@ func TestALoginWithOnlyTheServingRoleServes(t *testing.T) {
 	lines, _ := history(t, setUp("Write the docs"))
 	ann.must("POST", "/v1/w/shop/t/docs/share", teamwire.ShareRequest{Records: lines, Last: true}, nil)
 	ann.must("POST", "/v1/w/shop/seen", teamwire.Seen{Gone: []string{"codex"}}, nil)
-	_, err = w.admin.PurgeHistory(t.Context(), w.team, "shop", "docs")
+	_, err = w.admin.PurgeHistory(t.Context(), w.team, "shop", "docs", true)
 	check(t, err)
 	check(t, w.admin.RemoveMember(t.Context(), w.team, "bob"))
 	red := w.newTeam("red")

@@ -140,7 +140,14 @@ func (s *Server) checkRecords(ctx context.Context, t *track, req *teamwire.Share
 	}
 	latest := s.clock.now().Add(time.Minute)
 	for i, line := range req.Records {
-		record, err := readShared(line)
+		var record plan.Record
+		clean, err := cleanTexts([]byte(line))
+		if err == nil && len(line) > postgres.MaxRecord {
+			err = errors.New("it is too long")
+		}
+		if err == nil {
+			record, err = store.DecodeRecord(clean)
+		}
 		if err == nil && (record.Seq != req.After+plan.Revision(i)+1 || record.Time.After(latest)) {
 			err = errors.New("its number or its time is not the next one")
 		}
@@ -193,18 +200,6 @@ func foldShared(state plan.State, r *plan.Record) (after plan.State, err error) 
 	r.IsOpen = after.IsOpen()
 	r.Opens = r.IsOpen && !state.IsOpen()
 	return after, nil
-}
-
-// readShared reads a record from a laptop. Its texts are masked again; a text that could hide something is refused.
-func readShared(line string) (plan.Record, error) {
-	if len(line) > postgres.MaxRecord {
-		return plan.Record{}, errors.New("it is too long")
-	}
-	clean, err := cleanTexts([]byte(line))
-	if err != nil {
-		return plan.Record{}, err
-	}
-	return store.DecodeRecord(clean)
 }
 
 // cleanTexts returns JSON with its texts masked, or refuses a text that planloop itself would not have recorded.

@@ -250,7 +250,7 @@ func TestAHistoryIsPurged(t *testing.T) {
 	before := ann.do(setUp("Ship the shop"))
 	ann.do(plan.ReportStep{Step: 1, Note: "the password is hunter2"})
 	ann.do(plan.AddSteps{Steps: []plan.NewStep{{Spec: plan.Spec{Title: "Test it"}}}})
-	gone, err := w.admin.PurgeHistory(t.Context(), w.team, "shop", "main")
+	gone, err := w.admin.PurgeHistory(t.Context(), w.team, "shop", "main", true)
 	check(t, err)
 	ann.refuse(teamwire.CodeChain, "GET", trackPath+"records?after=0&chain="+before.Head.Chain, nil)
 	var got teamwire.Records
@@ -271,7 +271,7 @@ func TestAChangeOfAPurgedHistoryIsRefused(t *testing.T) {
 	ann := w.as("ann", teamwire.RoleMember)
 	ann.do(setUp("Ship the shop"))
 	before := ann.do(plan.ReportStep{Step: 1, Note: "begun"})
-	_, err := w.admin.PurgeHistory(t.Context(), w.team, "shop", "main")
+	_, err := w.admin.PurgeHistory(t.Context(), w.team, "shop", "main", true)
 	check(t, err)
 	other := &client{t: t, address: w.serve(teamserver.Options{}).URL, token: ann.token, keys: 100}
 	other.do(plan.ReportStep{Step: 1, Note: "at the other server"})

@@ -287,13 +287,7 @@ A submitted plan keeps the rules of its time.`
 func (c *commands) purge() *cobra.Command {
 	keep := false
 	cmd := c.command("purge TEAM/WORKSPACE TRACK --keep-current", "Delete a track's history, with a leaked secret", 2, func(j job) error {
-		if _, err := j.FindTrack(j.ctx, j.team, j.workspace, j.args[1]); err != nil {
-			return err
-		}
-		if !keep {
-			return errors.New("the history would be deleted; add --keep-current to begin a new one with the present plan")
-		}
-		gone, err := j.PurgeHistory(j.ctx, j.team, j.workspace, j.args[1])
+		gone, err := j.PurgeHistory(j.ctx, j.team, j.workspace, j.args[1], keep)
 		if err != nil {
 			return err
 		}
