@@ -82,58 +82,46 @@ func (s *Server) serveMCP(w http.ResponseWriter, r *http.Request, c *caller) (an
 	return nil, nil
 }
 
-// useMCP returns the MCP server of a token and a track, which it keeps open from the first time on.
+// useMCP returns the MCP server of a token and a track, which it keeps open from the first time on. It keeps or releases the track.
 func (s *Server) useMCP(ctx context.Context, c *caller, t *track, release func()) (*mcpServer, error) {
-	key := mcpKey{c.token, t.ID}
-	if m, err := s.mcps.use(key, nil); m != nil || err != nil {
-		release() // m holds the track already
-		return m, err
-	}
-	made, err := s.newMCP(ctx, c, t, release) // reads the database
+	rules, err := s.readRules(ctx, t, "")
 	if err != nil {
 		release()
 		return nil, err
 	}
-	m, err := s.mcps.use(key, made)
-	if m != made {
-		made.close()
-	}
-	return m, err
-}
-
-// use returns the open server of a key; made opens it if there is none and room for one.
-func (all *mcpServers) use(key mcpKey, made *mcpServer) (*mcpServer, error) {
-	all.mu.Lock()
-	defer all.mu.Unlock()
-	m, own := all.open[key], 0
-	for other, old := range all.open {
-		if m == nil && old.uses == 0 && time.Since(old.last) > mcpIdle {
+	s.mcps.mu.Lock()
+	defer s.mcps.mu.Unlock()
+	key, own := mcpKey{c.token, t.ID}, 0
+	for other, old := range s.mcps.open {
+		if other != key && old.uses == 0 && time.Since(old.last) > mcpIdle {
 			old.close()
-			delete(all.open, other)
+			delete(s.mcps.open, other)
 		} else if other.token == key.token {
 			own++
 		}
 	}
-	if m == nil && (len(all.open) >= mostMCP || own >= mostOfToken) {
+	m := s.mcps.open[key]
+	switch {
+	case m != nil:
+		release() // m holds the track already
+	case len(s.mcps.open) >= mostMCP || own >= mostOfToken:
+		release()
 		return nil, wrong(teamwire.CodeTooMany, "the server has too many connected agents", "try again later")
+	default:
+		if m, err = s.newMCP(c, t, rules.settings.limits(), release); err != nil {
+			release()
+			return nil, err
+		}
+		s.mcps.open[key] = m
 	}
-	if m == nil && made != nil {
-		m, all.open[key] = made, made
-	}
-	if m != nil {
-		m.uses++
-		m.last = time.Now()
-	}
+	m.uses++
+	m.last = time.Now()
 	return m, nil
 }
 
 // newMCP returns a server with the tools of planloop without a file tree, for the token's agents.
-func (s *Server) newMCP(ctx context.Context, c *caller, t *track, release func()) (*mcpServer, error) {
-	rules, err := s.readRules(ctx, t, "")
-	if err != nil {
-		return nil, err
-	}
-	limits, agents := rules.settings.limits(), mcpPresence{presence{s, t}}
+func (s *Server) newMCP(c *caller, t *track, limits plan.Limits, release func()) (*mcpServer, error) {
+	agents := mcpPresence{presence{s, t}}
 	service := verbs.New(t.session, verbs.Options{Workspace: "track " + t.Name + " of the team " + c.teamName, Now: s.clock.now,
 		Presence: agents, Hooks: agents, Lease: limits.Lease, Limits: limits})
 	server, err := mcpserver.New(mcpserver.Options{Version: build.Version, User: review.Face{}, Logger: s.log,
