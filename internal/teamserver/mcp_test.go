@@ -79,11 +79,8 @@ func TestAgentsWithoutALaptop(t *testing.T) {
 				"relevant_file_paths": []string{"paint.go"}}}}); isRefused {
 			t.Errorf("%s: submit: %s", role, text)
 		}
-		var got teamwire.Records
-		w.as("ann", teamwire.RoleMember).must("GET", trackPath+"records?after=0", nil, &got)
-		state := plan.State{}
-		for _, record := range records(t, got.Head, got.Records) {
-			state = plan.Fold(state, record)
+		list, state := w.as("ann", teamwire.RoleMember).track()
+		for _, record := range list {
 			if by := record.Actor; record.Seq > 1 && (by.Name != name || by.Kind != plan.Agent) {
 				t.Errorf("%s: recorded as %+v", role, by)
 			}

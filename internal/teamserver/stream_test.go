@@ -253,10 +253,8 @@ func TestAHistoryIsPurged(t *testing.T) {
 	gone, err := w.admin.PurgeHistory(t.Context(), w.team, "shop", "main", true)
 	check(t, err)
 	ann.refuse(teamwire.CodeChain, "GET", trackPath+"records?after=0&chain="+before.Head.Chain, nil)
-	var got teamwire.Records
-	ann.must("GET", trackPath+"records?after=0", nil, &got)
-	list := records(t, got.Head, got.Records)
-	if gone != 3 || len(list) != 1 || plan.Fold(plan.State{}, list[0]).Plan.Steps.Len() != 2 {
+	list, state := ann.track()
+	if gone != 3 || len(list) != 1 || state.Plan.Steps.Len() != 2 {
 		t.Errorf("%d records are gone, and %+v is left", gone, list)
 	}
 	if reply := ann.do(plan.AddSteps{Steps: []plan.NewStep{{Spec: plan.Spec{Title: "Ship it"}}}}); reply.Seq != 2 {
@@ -354,12 +352,7 @@ func TestASubmissionKeepsTheRulesOfItsTime(t *testing.T) {
 	ann.do(plan.EnterMode{})
 	ann.do(plan.SubmitPlan{Outline: plan.Outline{Objective: "Ship the shop"}, Steps: []plan.NewStep{{Spec: plan.Spec{Title: "Write it"}}}})
 	check(t, w.admin.SetSettings(t.Context(), w.team, "shop", []byte(`{}`)))
-	var got teamwire.Records
-	ann.must("GET", trackPath+"records?after=0", nil, &got)
-	state := plan.State{}
-	for _, record := range records(t, got.Head, got.Records) {
-		state = plan.Fold(state, record)
-	}
+	_, state := ann.track()
 	policy := state.Mode.Request.Policy
 	if policy == nil || policy.Approvals != 2 || !slices.Equal(policy.Approvers, []string{"ann", "bob"}) {
 		t.Errorf("the request has the policy %+v", policy)

@@ -196,6 +196,18 @@ func records(t *testing.T, head store.Head, lines []string) (list []plan.Record)
 	return list
 }
 
+// track reads the usual track.
+func (c *client) track() (list []plan.Record, state plan.State) {
+	c.t.Helper()
+	var got teamwire.Records
+	c.must("GET", trackPath+"records?after=0", nil, &got)
+	list = records(c.t, got.Head, got.Records)
+	for _, record := range list {
+		state = plan.Fold(state, record)
+	}
+	return list, state
+}
+
 func TestAnActionIsDecidedAndRead(t *testing.T) {
 	w := newWorld(t)
 	ann := w.as("ann", teamwire.RoleMember)
@@ -230,12 +242,7 @@ func TestAFormerPlanIsRestored(t *testing.T) {
 	ann.do(setUp("Write the docs"))
 	ann.do(plan.Restore{PlanID: id})
 	ann.refuse(teamwire.CodeRefused, "POST", trackPath+"do", ann.request(plan.Restore{PlanID: "none"}))
-	var got teamwire.Records
-	ann.must("GET", trackPath+"records?after=0", nil, &got)
-	state := plan.State{}
-	for _, record := range records(t, got.Head, got.Records) {
-		state = plan.Fold(state, record)
-	}
+	_, state := ann.track()
 	if state.Draft == nil || state.Draft.ID != id || state.Draft.Steps.Len() != 1 { // an approval is needed
 		t.Errorf("the draft is %+v", state.Draft)
 	}
