@@ -7,14 +7,12 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/netip"
 	"strconv"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/go-json-experiment/json"
-	"golang.org/x/time/rate"
 
 	"github.com/planloop/planloop/internal/build"
 	"github.com/planloop/planloop/internal/origin"
@@ -124,7 +122,7 @@ func (s *Server) admit(r *http.Request, find func(context.Context, string) (*cal
 	if err != nil {
 		return nil, err
 	}
-	if !s.rates.take(fmt.Sprint("token ", c.token), s.opts.Rate) {
+	if !take(&s.rates, fmt.Sprint("token ", c.token), s.opts.Rate) {
 		return nil, wrong(teamwire.CodeTooMany, "this token sends too many requests", "wait a second")
 	}
 	return c, s.checkFormat(r, c)
@@ -132,24 +130,10 @@ func (s *Server) admit(r *http.Request, find func(context.Context, string) (*cal
 
 // mayLookUp refuses to look up more tokens and sign-ins of an address that this server has not known as valid.
 func (s *Server) mayLookUp(r *http.Request, isKnown bool) error {
-	if isKnown || s.strangers.take(addressOf(r), lookUpsPerSecond) {
+	if isKnown || take(&s.strangers, origin.ClientOf(r), lookUpsPerSecond) {
 		return nil
 	}
 	return wrong(teamwire.CodeTooMany, "too many requests from this address had an unknown token or sign-in", "wait a second")
-}
-
-// addressOf returns the address that a request comes from, of IPv6 the network: its user has many addresses.
-func addressOf(r *http.Request) string {
-	at, err := netip.ParseAddrPort(r.RemoteAddr)
-	if err != nil {
-		return r.RemoteAddr
-	}
-	bits := 64
-	if at.Addr().Unmap().Is4() {
-		bits = 32
-	}
-	network, _ := at.Addr().Unmap().WithZone("").Prefix(bits) // fits
-	return network.String()
 }
 
 // checkFormat notes the format that the caller's planloop knows, and refuses one too old for the team.
@@ -251,16 +235,9 @@ func decode(r *http.Request, into any) error {
 // lookUpsPerSecond is the rate of look-ups of unknown tokens and sign-ins from one address, which may be a proxy's.
 const lookUpsPerSecond = 50
 
-// rates limits how often something happens, by key.
-type rates struct{ limiters cache[string, *rate.Limiter] }
-
-func (all *rates) take(key string, perSecond float64) bool {
-	limiter := all.limiters.get(key)
-	if limiter == nil {
-		limiter = rate.NewLimiter(rate.Limit(perSecond), int(perSecond)*4+16)
-		all.limiters.set(key, limiter)
-	}
-	return limiter.Allow()
+// take takes one from the rate of a key, with a burst of about four seconds.
+func take(rates *origin.Rates, key string, perSecond float64) bool {
+	return rates.Take(key, perSecond, int(perSecond)*4+16)
 }
 
 // cache keeps values that can be made again.

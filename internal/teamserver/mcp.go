@@ -158,7 +158,7 @@ type mcpPresence struct{ presence }
 
 // Touch implements verbs.Presence.
 func (p mcpPresence) Touch(name string) {
-	if !p.server.rates.take(fmt.Sprint("seen ", p.track.Workspace, " ", name), 0.1) {
+	if !take(&p.server.rates, fmt.Sprint("seen ", p.track.Workspace, " ", name), 0.1) {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), presenceWait)

@@ -131,21 +131,17 @@ func (p *people) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 const maxSignIn = 64 << 10
 
-// limited names the sender of a request for its rate: the member, so that others behind the same proxy cannot use it up, or the address.
-func (p *people) limited(r *http.Request) string {
-	if who, err := p.signedIn(r); err == nil {
-		return fmt.Sprint("sign-in of ", who.memberID)
-	}
-	return "sign-in from " + addressOf(r)
-}
-
 func (p *people) act(w http.ResponseWriter, r *http.Request, act pageAct) {
+	sender := "sign-in from " + origin.ClientOf(r)
+	if who, err := p.signedIn(r); err == nil { // others behind the same proxy cannot use up the member's rate
+		sender = fmt.Sprint("sign-in of ", who.memberID)
+	}
 	var answer any
 	var err error
 	switch {
 	case !origin.IsOwn(r, "https://") || !origin.IsSameSite(r):
 		err = wrong(teamwire.CodeForbidden, "requests from other web origins are refused", "open "+p.opts.Address)
-	case !p.rates.take(p.limited(r), signInsPerSecond):
+	case !take(&p.rates, sender, signInsPerSecond):
 		err = wrong(teamwire.CodeTooMany, "too many requests", "wait a second")
 	default:
 		r.Body = http.MaxBytesReader(w, r.Body, maxSignIn)
@@ -167,7 +163,7 @@ func (p *people) act(w http.ResponseWriter, r *http.Request, act pageAct) {
 func (p *people) review(w http.ResponseWriter, r *http.Request) {
 	who, err := p.signedIn(r)
 	var page *web.Server
-	if err == nil && !p.rates.take(fmt.Sprint("page of ", who.memberID), p.opts.Rate) {
+	if err == nil && !take(&p.rates, fmt.Sprint("page of ", who.memberID), p.opts.Rate) {
 		err = wrong(teamwire.CodeTooMany, "too many requests", "wait a second")
 	}
 	if err == nil {

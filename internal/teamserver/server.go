@@ -15,6 +15,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/planloop/planloop/internal/origin"
 	"github.com/planloop/planloop/internal/outbound"
 	"github.com/planloop/planloop/internal/store/postgres"
 )
@@ -44,8 +45,8 @@ type Server struct {
 	ids       cache[trackName, trackIDs] // of tracks; they never change
 	feeds     feeds
 	mcps      mcpServers
-	rates     rates
-	strangers rates               // of look-ups, by address
+	rates     origin.Rates
+	strangers origin.Rates        // of look-ups, by address
 	signIns   cache[string, bool] // known as valid, by the hash of their cookie
 	metrics   metrics
 

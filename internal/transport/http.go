@@ -17,7 +17,6 @@ import (
 
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
-	"golang.org/x/time/rate"
 
 	"github.com/planloop/planloop/internal/origin"
 )
@@ -31,7 +30,7 @@ type HTTPServer struct {
 	mcp        *server.MCPServer
 	streamable *server.StreamableHTTPServer
 	sessions   *sessions
-	rates      *rates
+	rates      origin.Rates
 	sse        sync.Map // the open sessions of /sse by id
 	calls      *calls
 	slots      chan struct{} // every open stream holds one
@@ -54,7 +53,6 @@ func NewHTTPServer(srv *server.MCPServer, opts HTTPOptions) (*HTTPServer, error)
 		mcp:      srv,
 		calls:    newCalls(maxCalls),
 		sessions: &sessions{alive: map[string]*httpSession{}},
-		rates:    &rates{limit: opts.Rate, clients: map[string]*rate.Limiter{}},
 		slots:    make(chan struct{}, opts.MaxStreams),
 	}
 	s.ending, s.endStreams = context.WithCancel(context.Background())
