@@ -85,7 +85,9 @@ func (s *Server) signedIn(r *http.Request) (*person, error) {
 		if r.Method == http.MethodGet && !strings.HasPrefix(r.URL.Path, "/api/") {
 			key = nil
 		}
-		err = s.pool.QueryRow(r.Context(), `SELECT s.team, team_name, member, member_name, role, since, rules
+		ctx, cancel := context.WithTimeout(r.Context(), callerWait)
+		defer cancel()
+		err = s.pool.QueryRow(ctx, `SELECT s.team, team_name, member, member_name, role, since, rules
 			FROM signed_in($1, $2) s JOIN team ON team.id = s.team`, hash, key).
 			Scan(&p.team, &p.teamName, &p.memberID, &p.member, &p.role, &p.since, &p.rules)
 	}

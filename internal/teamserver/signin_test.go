@@ -493,6 +493,20 @@ func TestAStreamEndsWithItsSignIn(t *testing.T) {
 	}
 }
 
+// TestASilentDatabaseKeepsNoPersonWaiting fails if a page waits for the database without end.
+func TestASilentDatabaseKeepsNoPersonWaiting(t *testing.T) {
+	w := newWorld(t)
+	ann, answers := w.member("ann"), make(chan int)
+	w.whileLocked("signin", func() {
+		status, _ := ann.ask("GET", "/api/inbox", nil)
+		answers <- status
+	}, func() {
+		if status := <-answers; status != 503 {
+			t.Errorf("the answer is %d", status)
+		}
+	})
+}
+
 // TestAnEndedStreamLeavesTheServer fails if a browser that closes the page ends the server, as HTTP/2 makes possible.
 func TestAnEndedStreamLeavesTheServer(t *testing.T) {
 	w := newWorld(t)
