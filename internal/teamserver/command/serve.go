@@ -23,10 +23,9 @@ import (
 const stopWithin = 20 * time.Second
 
 type serveFlags struct {
-	listen, address, cert, key, metrics string
-	rate                                float64
-	issuer, client, secret              string
-	privateWebhooks                     bool
+	teamserver.Options
+	listen, cert, key, metrics, secretFile string
+	privateWebhooks                        bool
 }
 
 func serve(c *commands) *cobra.Command {
@@ -39,15 +38,15 @@ connection, so it can be renewed without a restart. Without one, listen only whe
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.serve(cmd, f) }}
 	flags := cmd.Flags()
 	flags.StringVar(&f.listen, "listen", "127.0.0.1:8443", "address to listen on, as HOST:PORT")
-	flags.StringVar(&f.address, "address", "", "public address of the page where people decide, as https://plans.example.com")
-	flags.StringVar(&f.issuer, "oidc-issuer", "", "OpenID Connect provider of accounts to sign in with, as https://login.example.com")
-	flags.StringVar(&f.client, "oidc-client", "", "this server's client id at the provider; it returns people to ADDRESS/signin/account")
-	flags.StringVar(&f.secret, "oidc-secret-file", "", "file with the client's secret")
+	flags.StringVar(&f.Address, "address", "", "public address of the page where people decide, as https://plans.example.com")
+	flags.StringVar(&f.Provider.Issuer, "oidc-issuer", "", "OpenID Connect provider of accounts to sign in with, as https://login.example.com")
+	flags.StringVar(&f.Provider.Client, "oidc-client", "", "this server's client id at the provider; it returns people to ADDRESS/signin/account")
+	flags.StringVar(&f.secretFile, "oidc-secret-file", "", "file with the client's secret")
 	flags.StringVar(&f.cert, "tls-cert", "", "file with the certificate and those between it and the root")
 	flags.StringVar(&f.key, "tls-key", "", "file with the certificate's key")
 	flags.StringVar(&f.metrics, "metrics", "", "address for /metrics, which asks for no token; empty: none")
 	flags.BoolVar(&f.privateWebhooks, "private-webhooks", false, "allow webhooks at private addresses, such as a chat's in this network")
-	flags.Float64Var(&f.rate, "rate", 0, "requests per second of a token (default 50)")
+	flags.Float64Var(&f.Rate, "rate", 0, "requests per second of a token (default 50)")
 	return cmd
 }
 
@@ -55,8 +54,7 @@ func (c *commands) serve(cmd *cobra.Command, f serveFlags) error {
 	if (f.cert == "") != (f.key == "") {
 		return errors.New("only one of --tls-cert and --tls-key is given; give both or neither")
 	}
-	provider, err := f.provider()
-	if err != nil {
+	if err := f.readSecret(); err != nil {
 		return err
 	}
 	ctx := cmd.Context()
@@ -66,11 +64,10 @@ func (c *commands) serve(cmd *cobra.Command, f serveFlags) error {
 		return err
 	}
 	defer db.Close()
-	opts := teamserver.Options{Address: f.address, Rate: f.rate, Provider: provider, Logger: logger}
-	if f.privateWebhooks {
-		opts.Webhooks = &http.Client{}
+	if f.Logger = logger; f.privateWebhooks {
+		f.Webhooks = &http.Client{}
 	}
-	server, err := teamserver.New(ctx, db, opts)
+	server, err := teamserver.New(ctx, db, f.Options)
 	if err != nil {
 		return err
 	}
@@ -85,7 +82,7 @@ func (c *commands) serve(cmd *cobra.Command, f serveFlags) error {
 	if host, _, _ := net.SplitHostPort(main.Addr); f.cert == "" && !net.ParseIP(host).IsLoopback() {
 		logger.Warn("tokens and plans are unencrypted unless a proxy adds TLS; add --tls-cert and --tls-key, or listen on 127.0.0.1")
 	}
-	if f.address == "" {
+	if f.Address == "" {
 		logger.Warn("without --address the server has no page, so people cannot sign in and approve; add the public address of this server")
 	}
 	all := []*http.Server{main}
@@ -113,22 +110,23 @@ func (c *commands) serve(cmd *cobra.Command, f serveFlags) error {
 	return err
 }
 
-func (f serveFlags) provider() (teamserver.Provider, error) {
-	of := teamserver.Provider{Issuer: f.issuer, Client: f.client}
+// readSecret checks the provider of accounts, if there is one, and reads its client's secret.
+func (f *serveFlags) readSecret() error {
+	of := &f.Provider
 	switch {
-	case f.issuer == "" && f.client == "" && f.secret == "":
-		return of, nil
-	case f.issuer == "" || f.client == "" || f.secret == "" || f.address == "":
-		return of, errors.New("accounts need all of --oidc-issuer, --oidc-client, --oidc-secret-file and --address")
-	case !strings.HasPrefix(f.issuer, "https://"):
-		return of, errors.New("--oidc-issuer does not begin with https://; give the provider's issuer address")
+	case of.Issuer == "" && of.Client == "" && f.secretFile == "":
+		return nil
+	case of.Issuer == "" || of.Client == "" || f.secretFile == "" || f.Address == "":
+		return errors.New("accounts need all of --oidc-issuer, --oidc-client, --oidc-secret-file and --address")
+	case !strings.HasPrefix(of.Issuer, "https://"):
+		return errors.New("--oidc-issuer does not begin with https://; give the provider's issuer address")
 	}
-	secret, err := os.ReadFile(f.secret)
+	secret, err := os.ReadFile(f.secretFile)
 	of.Secret = strings.TrimSpace(string(secret))
 	if err == nil && of.Secret == "" {
-		err = fmt.Errorf("%s is empty; write the client's secret into it", f.secret)
+		err = fmt.Errorf("%s is empty; write the client's secret into it", f.secretFile)
 	}
-	return of, err
+	return err
 }
 
 // listen serves a handler on an address until the server is shut down; a failure is sent to failed.
