@@ -35,7 +35,7 @@ func (a *approval) challenge() string {
 	return base64.RawURLEncoding.EncodeToString(sum[:])
 }
 
-// beginApproval returns the challenge of an approval of the waiting plan, and what is approved.
+// beginApproval returns the challenge of an approval of the waiting plan, and the plan's size and digest.
 func (p *people) beginApproval(ctx context.Context, who *person, in struct {
 	Workspace string `json:"workspace"`
 }) (any, error) {

@@ -236,8 +236,8 @@ func TestABadImportClaimsNothing(t *testing.T) {
 	bob.do(setUp("Ship the shop"))
 }
 
-// TestTokensOfMembers fails if a token that has ended is listed or valid again, is not masked, or is made beyond its member's role. See also
-// TestRightsEndAtOnce.
+// TestTokensOfMembers fails if a token that has ended is listed or valid again, or if one is not masked, or made beyond its member's role.
+// See also TestRightsEndAtOnce.
 func TestTokensOfMembers(t *testing.T) {
 	w := newWorld(t)
 	w.as("ann", teamwire.RoleAdmin)

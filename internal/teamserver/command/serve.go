@@ -39,8 +39,10 @@ connection, so it can be renewed without a restart. Without one, listen only whe
 	flags := cmd.Flags()
 	flags.StringVar(&f.listen, "listen", "127.0.0.1:8443", "address to listen on, as HOST:PORT")
 	flags.StringVar(&f.Address, "address", "", "public address of the page where people decide, as https://plans.example.com")
-	flags.StringVar(&f.Provider.Issuer, "oidc-issuer", "", "OpenID Connect provider of accounts to sign in with, as https://login.example.com")
-	flags.StringVar(&f.Provider.Client, "oidc-client", "", "this server's client id at the provider; it returns people to ADDRESS/signin/account")
+	flags.StringVar(&f.Provider.Issuer, "oidc-issuer", "",
+		"OpenID Connect provider of accounts to sign in with, as https://login.example.com")
+	flags.StringVar(&f.Provider.Client, "oidc-client", "",
+		"this server's client id at the provider; it returns people to ADDRESS/signin/account")
 	flags.StringVar(&f.secretFile, "oidc-secret-file", "", "file with the client's secret")
 	flags.StringVar(&f.cert, "tls-cert", "", "file with the certificate and those between it and the root")
 	flags.StringVar(&f.key, "tls-key", "", "file with the certificate's key")
