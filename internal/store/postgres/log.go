@@ -81,10 +81,17 @@ func (db *DB) turn(track int64) chan struct{} {
 	return db.turns[track]
 }
 
-// noteConflict counts a conflict under the lock, and locks the row in the database after the second.
+// noteConflict counts a conflict under the lock, and locks the row in the database after the second. Others can use the handle until then.
 func (l *Log) noteConflict(ctx context.Context) {
-	held := l.countConflict(Relies(ctx))
-	if held == nil {
+	l.mu.Lock()
+	held, wasRead := l.held, time.Now().Before(l.reads) || !Relies(ctx)
+	l.reads = time.Now().Add(time.Second)
+	if held != nil && wasRead {
+		held.conflicts++
+	}
+	mustLock := held != nil && wasRead && held.conflicts >= conflictsBeforeRowLock && held.row == nil
+	l.mu.Unlock()
+	if !mustLock {
 		return
 	}
 	select {
@@ -107,20 +114,6 @@ func (l *Log) noteConflict(ctx context.Context) {
 	if !isWanted { // the lock was released
 		l.endRow(tx)
 	}
-}
-
-// countConflict returns the state of the lock if its caller must lock the row now. Others can use the handle until then.
-func (l *Log) countConflict(hasRelied bool) *held {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	wasRead := time.Now().Before(l.reads) || !hasRelied
-	if l.reads = time.Now().Add(time.Second); !wasRead || l.held == nil {
-		return nil
-	}
-	if l.held.conflicts++; l.held.conflicts < conflictsBeforeRowLock || l.held.row != nil {
-		return nil
-	}
-	return l.held
 }
 
 // lockRow begins a transaction that holds a track's row. The database ends it if this process does not.
