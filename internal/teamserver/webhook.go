@@ -48,34 +48,28 @@ type dueNotice struct {
 func (s *Server) sendNotices() {
 	tick := time.NewTicker(noticesEvery)
 	defer tick.Stop()
-	busy, sent := map[int64]bool{}, make(chan int64) // teams
+	busy, sent := map[int64]bool{}, make(chan int64, noticesAtOnce) // teams
 	var sending sync.WaitGroup
 	defer sending.Wait()
-	for s.ending.Err() == nil {
-		var n dueNotice
-		err := pgx.ErrNoRows
-		if len(busy) < noticesAtOnce {
+	for {
+		for len(busy) < noticesAtOnce {
+			var n dueNotice
 			limited, cancel := context.WithTimeout(s.ending, answerWithin)
-			err = s.pool.QueryRow(limited, "SELECT id, team, workspace, track, seq, tries FROM claim_notice($1)",
+			err := s.pool.QueryRow(limited, "SELECT id, team, workspace, track, seq, tries FROM claim_notice($1)",
 				slices.AppendSeq([]int64{}, maps.Keys(busy))).Scan(&n.id, &n.team, &n.workspace, &n.track, &n.seq, &n.tries)
 			cancel()
-		}
-		if err == nil {
-			busy[n.team] = true
-			sending.Go(func() {
-				s.sendNotice(s.ending, n)
-				select {
-				case sent <- n.team:
-				case <-s.ending.Done():
+			if err != nil {
+				if !errors.Is(err, pgx.ErrNoRows) && s.ending.Err() == nil {
+					s.log.Warn("the notices for webhooks cannot be read", "error", err)
 				}
-			})
-			continue
-		}
-		if !errors.Is(err, pgx.ErrNoRows) && s.ending.Err() == nil {
-			s.log.Warn("the notices for webhooks cannot be read", "error", err)
+				break
+			}
+			busy[n.team] = true
+			sending.Go(func() { s.sendNotice(s.ending, n); sent <- n.team })
 		}
 		select {
 		case <-s.ending.Done():
+			return
 		case team := <-sent:
 			delete(busy, team)
 		case <-tick.C:
