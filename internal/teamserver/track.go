@@ -102,7 +102,7 @@ func (s *Server) findTrack(ctx context.Context, c *caller, workspace, name strin
 
 // createTrack makes a track, and with it the workspace if the caller may.
 func (s *Server) createTrack(ctx context.Context, c *caller, workspace, name string) error {
-	if err := errors.Join(teamwire.CheckName("workspace", workspace), teamwire.CheckTrack(name)); err != nil {
+	if err := cmp.Or(teamwire.CheckName("workspace", workspace), teamwire.CheckTrack(name)); err != nil {
 		return wrong(teamwire.CodeInvalid, err.Error(), "")
 	}
 	if err := c.may("begin a track", teamwire.RoleAgent, teamwire.RoleMember, teamwire.RoleAdmin); err != nil {
