@@ -44,16 +44,14 @@ type feed struct {
 // streamHeads writes the tracks' heads and an event for each change of one, until the caller leaves. A slow stream leaves out heads that
 // have changed again.
 func (s *Server) streamHeads(w http.ResponseWriter, r *http.Request, c *caller) (any, error) {
-	t, release, err := s.useTrack(r.Context(), c, r.PathValue("ws"), mainTrack, false)
+	main, err := s.findTrack(r.Context(), c, r.PathValue("ws"), mainTrack)
 	if err != nil {
 		return nil, err
 	}
-	workspace := t.Workspace
-	release()
 	ctx, cancel := s.untilEnd(r.Context())
 	defer cancel()
 	go s.endWithRights(ctx, cancel, s.byToken(r))
-	f, leave, err := s.joinFeed(c, workspace, r.PathValue("ws"))
+	f, leave, err := s.joinFeed(c, main.Workspace, r.PathValue("ws"))
 	if err != nil {
 		return nil, err
 	}

@@ -3,7 +3,6 @@ package teamserver
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -60,14 +59,10 @@ type trackName struct {
 // useTrack returns an open track of the caller's team. release must be called once.
 func (s *Server) useTrack(ctx context.Context, c *caller, workspace, name string, create bool) (t *track, release func(), err error) {
 	ids, err := s.findTrack(ctx, c, workspace, name)
-	if errors.Is(err, postgres.ErrNoTrack) && create {
+	if create && isWrong(err, teamwire.CodeNotFound) {
 		if err = s.createTrack(ctx, c, workspace, name); err == nil {
 			ids, err = s.findTrack(ctx, c, workspace, name)
 		}
-	}
-	if errors.Is(err, postgres.ErrNoTrack) {
-		return nil, nil, wrong(teamwire.CodeNotFound, fmt.Sprintf("the team has no track %s in the workspace %s", plan.Quote(name),
-			plan.Quote(workspace)), "share one, or list the workspace's tracks")
 	}
 	if err != nil {
 		return nil, nil, err
@@ -83,7 +78,7 @@ type trackIDs struct {
 	Name                      string
 }
 
-// findTrack returns a track of the caller's team, or ErrNoTrack. The name of another team's finds nothing.
+// findTrack returns a track of the caller's team. The name of another team's finds nothing.
 func (s *Server) findTrack(ctx context.Context, c *caller, workspace, name string) (ids trackIDs, err error) {
 	key := trackName{c.team, workspace, name}
 	if ids = s.ids.get(key); ids.ID != 0 {
@@ -93,8 +88,12 @@ func (s *Server) findTrack(ctx context.Context, c *caller, workspace, name strin
 		FROM workspace w JOIN track t ON t.workspace = w.id JOIN track m ON m.workspace = w.id AND m.name = $4
 		WHERE w.team = $1 AND w.name = $2 AND t.name = $3`,
 		c.team, workspace, name, mainTrack)
-	if err != nil || len(found) == 0 {
-		return ids, cmp.Or(err, postgres.ErrNoTrack)
+	if err == nil && len(found) == 0 {
+		err = wrong(teamwire.CodeNotFound, fmt.Sprintf("the team has no track %s in the workspace %s", plan.Quote(name),
+			plan.Quote(workspace)), "share one, or list the workspace's tracks")
+	}
+	if err != nil {
+		return ids, err
 	}
 	s.ids.set(key, found[0])
 	return found[0], nil
