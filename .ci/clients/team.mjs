@@ -103,7 +103,7 @@ try {
     annAgent = claudeCode(ann);
     await annAgent.calls('planning_setup_plan', { objective: 'Open the shop', initial_steps: [{ title: 'Unlock the door' }] });
     assert.match(await ann.person(['team', 'share', 'main', '--in', 'blue/shop']), /Shared main as blue\/shop main/);
-    assert.match(await bob.person(['team', 'pull', 'main', '--in', 'blue/shop']), /Pulled blue\/shop main/);
+    assert.match(await bob.person(['team', 'pull', 'main', '--in', 'blue/shop']), /main is now a copy of blue\/shop main/);
     bobAgent = claudeCode(bob);
     assert.match(await bobAgent.calls('planloop_status', { track: 'main' }), /Open the shop/);
     assert.match(await annAgent.calls('planloop_status'), /Open the shop/, "Ann's agent has lost its plan by sharing it");

@@ -274,7 +274,7 @@ func (a *app) pullTrack(ctx context.Context, name, in string) error {
 func (a *app) moveAside(ctx context.Context, local workspace.Workspace, place team.Place) (moved string, err error) {
 	log := sqlite.New(local.StateDir, sqlite.Options{})
 	from := session.New(log, session.Options{Mark: local, Logger: a.logger()})
-	// a log of the team's own chain, kept before, could not be replaced: so it is purged
+	// The log is purged because a log of the team's own chain, kept from before, could not be replaced.
 	err = from.PurgeAfter(ctx, plan.NewActor(plan.ChannelTerminal, a.login()), func() (err error) {
 		if err := cmp.Or(checkNotShared(local.StateDir), a.checkNoEngine(local)); err != nil {
 			return err

@@ -169,7 +169,7 @@ func TestATeamIsUpgradedStepByStep(t *testing.T) {
 	ann.moves(t, old, newer)
 	ann.do(t, true, "", "--agent", "codex", "step", "add", "Before the migration")
 	bob.joins(t, old, tokens["bob"])
-	bob.do(t, true, "Pulled", "team", "pull", "main", "--in", "blue/shop")
+	bob.do(t, true, "is now a copy of", "team", "pull", "main", "--in", "blue/shop")
 	bob.do(t, true, "", "--agent", "codex", "step", "mark", "S001", "doing")
 
 	// After the migration, running servers of this version continue. They cannot start again.
