@@ -20,8 +20,8 @@ type toolCaller interface {
 
 const (
 	writers = 8   // servers
-	marks   = 500 // by each of them
-	byHand  = 40  // command lines, each a process
+	marks   = 200 // by each of them
+	byHand  = 20  // command lines, each a process
 )
 
 // TestManyProcessesWrite has servers over stdio and HTTP and a command line mark steps of one plan at the same time: every acknowledged

@@ -86,7 +86,7 @@ func damages() map[string]damage {
 // TestRandomDamage flips bits anywhere in the database: a process either works as if unaffected, or reports a damaged log and the way out.
 func TestRandomDamage(t *testing.T) {
 	t.Parallel()
-	const flips = 25
+	flips := testenv.Count(5, 10, 25)
 	p := settledPlace(t, 300)
 	want := p.must("log", "--json", "-n", "0")
 	original, err := os.ReadFile(p.database())

@@ -96,7 +96,7 @@ func archived(records []plan.Record) int {
 	return n
 }
 
-func attacks() int { return testenv.Count(1_000, 4_000, 10_000) }
+func attacks() int { return testenv.Count(1_000, 2_000, 10_000) }
 
 // TestModelNeverApproves: the client of a model that wants its plan approved calls tools and asks for prompts in random order, with claims
 // of approval everywhere, in both eras, and runs the commands with which people decide. Afterwards there is no decision and no other

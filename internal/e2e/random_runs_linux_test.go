@@ -32,7 +32,7 @@ func TestRandomRuns(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it starts processes")
 	}
-	seed, count := uint64(time.Now().UnixNano()), uint64(testenv.Count(2, 6, 40))
+	seed, count := uint64(time.Now().UnixNano()), uint64(testenv.Count(2, 3, 40))
 	for variable, value := range map[string]*uint64{seedVariable: &seed, runsVariable: &count} {
 		if text := os.Getenv(variable); text != "" {
 			number, err := strconv.ParseUint(text, 10, 64)

@@ -14,9 +14,7 @@ import (
 // state is recognizable, a second run continues, and the damaged files are kept byte for byte.
 func TestRepairIsBrokenOff(t *testing.T) {
 	t.Parallel()
-	if tracer() == "" {
-		t.Skip("strace is not installed")
-	}
+	needFaults(t)
 	original := settledPlace(t, 15)
 	execute(t, original.database(), `UPDATE record SET body = CAST(replace(CAST(body AS TEXT), 'mark 5', 'mark 6') AS BLOB) WHERE seq = 7`)
 	damagedAs := fingerprint(t, original.database())
@@ -28,7 +26,7 @@ func TestRepairIsBrokenOff(t *testing.T) {
 	repaired.must("doctor", "--repair")
 	folder := filepath.Base(keptIn(t, &repaired))
 	stride, calls := 4, "linkat renameat unlinkat"
-	if os.Getenv("PLANLOOP_E2E_FAULTS") == "all" {
+	if os.Getenv(faultsVariable) == "all" {
 		stride, calls = 1, calls+" openat mkdirat pwrite64 pread64 fsync write"
 	}
 	for call := range strings.FieldsSeq(calls) {

@@ -93,18 +93,30 @@ func (s *strained) injected() bool {
 	return bytes.Contains(data, []byte("(INJECTED)"))
 }
 
+// faultsVariable has errors injected into a sample of the calls, with "all" into every call.
+const faultsVariable = "PLANLOOP_E2E_FAULTS"
+
+// needFaults skips a test that injects errors unless that is wanted: it takes a minute.
+func needFaults(t *testing.T) {
+	t.Helper()
+	if os.Getenv(faultsVariable) == "" {
+		t.Skipf("set %s=some", faultsVariable)
+	}
+	if tracer() == "" {
+		t.Skip("strace is not installed")
+	}
+}
+
 func tracer() string {
 	path, _ := exec.LookPath("strace")
 	return path
 }
 
 // TestInjectedFaults has every command meet disk errors, one after another: it reports an error but not damage, the log keeps its records,
-// and the command works again afterwards. PLANLOOP_E2E_FAULTS=all tries every call, otherwise a sample.
+// and the command works again afterwards.
 func TestInjectedFaults(t *testing.T) {
 	t.Parallel()
-	if tracer() == "" {
-		t.Skip("strace is not installed")
-	}
+	needFaults(t)
 	original := strainedPlace(t)
 	before := original.must("log", "--json", "-n", "0")
 	for _, args := range [][]string{{"doctor"}, {"doctor", "--repair"}, {"status"}, {"show"}, {"log", "-n", "0", "--json"},
@@ -120,11 +132,9 @@ func TestInjectedFaults(t *testing.T) {
 // an uncertain outcome, and the server continues after the fault.
 func TestInjectedFaultsUnderAServer(t *testing.T) {
 	t.Parallel()
-	if tracer() == "" {
-		t.Skip("strace is not installed")
-	}
+	needFaults(t)
 	original := strainedPlace(t)
-	all := os.Getenv("PLANLOOP_E2E_FAULTS") == "all"
+	all := os.Getenv(faultsVariable) == "all"
 	stride := map[bool]int{true: 1, false: 17}[all]
 	for _, i := range injections(all) {
 		t.Run(i.call+" "+i.what, func(t *testing.T) {
@@ -190,7 +200,7 @@ func strainedPlace(t *testing.T) *place {
 
 func meetFaults(t *testing.T, original *place, before string, args []string) {
 	where := t.TempDir()
-	all := os.Getenv("PLANLOOP_E2E_FAULTS") == "all"
+	all := os.Getenv(faultsVariable) == "all"
 	stride, forms := 13, []string{"%d"}
 	if all {
 		stride, forms = 1, []string{"%d", "%d+"}
