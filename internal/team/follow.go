@@ -50,11 +50,11 @@ func (f Follower) Run(ctx context.Context) {
 	f.Retry, f.Silence = cmp.Or(f.Retry, 5*time.Second), cmp.Or(f.Silence, teamwire.Heartbeat*5/2)
 	f.Beat = cmp.Or(f.Beat, teamwire.SeenEvery)
 	lock := flock.New(lockPath(f.Folder), flock.SetPermissions(safefile.FileMode))
-	for {
-		if isHeld, _ := lock.TryLockContext(ctx, f.Retry); isHeld {
-			break
+	for isHeld := false; !isHeld; {
+		if safefile.CheckFolder(f.Folder) == nil { // no file is made in a folder that others control
+			isHeld, _ = lock.TryLock()
 		}
-		if !pause(ctx, f.Retry) { // after an error, such as without a folder
+		if !isHeld && !pause(ctx, f.Retry) {
 			return
 		}
 	}

@@ -14,9 +14,11 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/planloop/planloop/internal/outbound"
@@ -342,6 +344,24 @@ func (l *laptop) follow(t *testing.T, f team.Follower, opened func(*team.Copy)) 
 	done := make(chan struct{})
 	go func() { f.Run(ctx); close(done) }()
 	return func() { cancel(); <-done }
+}
+
+// TestFollowerNeedsAFolderOfItsOwn: no file is made in a folder that others control.
+func TestFollowerNeedsAFolderOfItsOwn(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("folders have other permissions there")
+	}
+	folder := t.TempDir()
+	testenv.Check(t, os.Chmod(folder, 0o777))
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		go team.Follower{Folder: folder, StateHome: folder, Logger: discard}.Run(ctx)
+		synctest.Wait() // until it pauses
+		if entries, _ := os.ReadDir(folder); len(entries) > 0 {
+			t.Errorf("it made %s", entries[0].Name())
+		}
+		cancel()
+	})
 }
 
 // follows waits until the copy ends like the server's log and is confirmed.
