@@ -20,6 +20,16 @@ import (
 
 // copyIn returns the copy in a state folder, nil for a track of this machine's own. Without the membership it can only be read.
 func (a *app) copyIn(stateDir string) (*team.Copy, error) {
+	c, err := a.readCopy(stateDir)
+	if err != nil || c == nil || c.Membership == (team.Membership{}) {
+		return c, err
+	}
+	client, err := team.NewClient(c.Membership, a.logger())
+	return team.NewCopy(c.Membership, c.Place, stateDir, client), err
+}
+
+// readCopy is copyIn without a connection to the server.
+func (a *app) readCopy(stateDir string) (*team.Copy, error) {
 	place, isCopy, err := team.PlaceOf(stateDir)
 	if !isCopy || err != nil || a.flags.ephemeral {
 		return nil, err
@@ -29,13 +39,10 @@ func (a *app) copyIn(stateDir string) (*team.Copy, error) {
 		return nil, err
 	}
 	m, err := team.Load(folder, place.Team)
-	client := new(team.Client)
-	if err == nil {
-		client, err = team.NewClient(m, a.logger())
-	} else if errors.Is(err, fs.ErrNotExist) {
+	if errors.Is(err, fs.ErrNotExist) {
 		err = nil
 	}
-	return team.NewCopy(m, place, stateDir, client), err
+	return team.NewCopy(m, place, stateDir, new(team.Client)), err
 }
 
 // look opens a track's log and signs of life beside those that this app works with.

@@ -169,10 +169,9 @@ func (a *app) open(ctx context.Context, roots mcpserver.Roots) (*openWorkspace, 
 	return now, nil
 }
 
-// isReplaced reports whether a track has become a team's, another team's, or left it, since it was opened: a server that runs must not
-// record on a copy, nor change a plan of a team that this machine has left. It also needs the token of the last join.
+// isReplaced reports whether a running server must open a track again: it has joined or left a team, or has the token of a new join.
 func (a *app) isReplaced(ws *openWorkspace) bool {
-	now, err := a.copyIn(ws.place.StateDir)
+	now, err := a.readCopy(ws.place.StateDir)
 	return err == nil && !now.IsSame(ws.copied)
 }
 
